@@ -1,0 +1,40 @@
+//! What a deputy may do, and who decided it.
+//!
+//! This room holds the one value that everything below is compiled from: the [`Grant`]. A grant is
+//! made from a principal's own authority and can afterwards only shrink ([`Grant::attenuate`]); the
+//! gate explains calls against it and the boundary makes the kernel enforce it.
+//!
+//! # Invariants
+//! - Pure: no file, clock, environment or network is touched here. Facts about the outside arrive
+//!   as values ([`preflight::Surroundings`]).
+//! - `effective = built-in ∩ global ∩ preset ∩ definition ∩ request ∩ parent` on every axis (S5).
+//! - Every refusal carries a stable code, the field, the reason and the fix ([`Refusal`]).
+//!
+//! The words are those of `docs/glossary.md`; the reasons stand in `docs/design/`.
+
+mod bounds;
+mod budget;
+mod grant;
+mod mode;
+pub mod preflight;
+mod preset;
+mod promise;
+mod protected;
+mod refusal;
+mod secrets;
+mod set;
+mod tool;
+mod untrusted;
+
+pub use bounds::{Axis, Bounds, CommandRule, EnvName, Host, PriceCeiling, Resources, Root};
+pub use budget::{Budget, Dimension};
+pub use grant::{Grant, GrantDigest, Layer, Narrowed, UnsealError, Workspace};
+pub use mode::Mode;
+pub use preset::{Preset, UnknownPreset};
+pub use promise::{Level, Promise};
+pub use protected::{PROTECTED, ProtectedKind, ProtectedPath, Shape, protected_kind};
+pub use refusal::Refusal;
+pub use secrets::{SECRET_CLASSES, SecretClass, SecretRules};
+pub use set::{Covers, Set};
+pub use tool::{Tool, UnknownTool};
+pub use untrusted::{Secret, Untrusted, escape};
