@@ -1,0 +1,139 @@
+//! What was typed after `cargo xtask`.
+
+/// The help text.
+pub(crate) const USAGE: &str = "\
+usage: cargo xtask <task>
+
+  check [--no-install]    formatting, lints, layers, sizes, licences, docs, generated files
+                          (--no-install: leave out a checker that isn't there yet)
+  test [FILTER]           everything that tests: unit, integration, doc tests, and as root the
+                          kernel's tests once more as an ordinary user
+  bench [--rounds N] [NAME…]
+                          ratios beside the anchors that are installed, as a Markdown table
+  gen [--check]           docs/reference from the program itself (--check: compare only)";
+
+/// How often a bench measures each side when nothing is said: enough for a steady median, few
+/// enough for a minute in all.
+pub(crate) const ROUNDS: usize = 25;
+
+/// One command.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    Help,
+    Check(Install),
+    Test(Option<String>),
+    Bench(BenchOptions),
+    Generate(Purpose),
+}
+
+/// Whether a missing checker may be built, which takes minutes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Install {
+    Missing,
+    Nothing,
+}
+
+/// What to do with a generated file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Write,
+    Compare,
+}
+
+/// What to measure, and how often.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BenchOptions {
+    /// Parts of row names; empty for every row.
+    pub(crate) names: Vec<String>,
+    /// Measurements of each side.
+    pub(crate) rounds: usize,
+}
+
+impl Task {
+    /// Reads the arguments; the error is a sentence for the person who typed them.
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self, String> {
+        let Some((task, rest)) = arguments.split_first() else {
+            return Err("no task was named".to_owned());
+        };
+        let words: Vec<&str> = rest.iter().map(String::as_str).collect();
+        match (task.as_str(), words.as_slice()) {
+            ("help" | "--help" | "-h", _) => Ok(Self::Help),
+            ("check", []) => Ok(Self::Check(Install::Missing)),
+            ("check", ["--no-install"]) => Ok(Self::Check(Install::Nothing)),
+            ("test", []) => Ok(Self::Test(None)),
+            ("test", [filter]) if !filter.starts_with('-') => {
+                Ok(Self::Test(Some((*filter).to_owned())))
+            }
+            ("bench", words) => bench_options(words).map(Self::Bench),
+            ("gen", []) => Ok(Self::Generate(Purpose::Write)),
+            ("gen", ["--check"]) => Ok(Self::Generate(Purpose::Compare)),
+            ("check" | "test" | "gen", _) => Err(format!("`{task}` doesn't take these arguments")),
+            _ => Err(format!("no task is named `{task}`")),
+        }
+    }
+}
+
+fn bench_options(words: &[&str]) -> Result<BenchOptions, String> {
+    let mut options = BenchOptions {
+        names: Vec::new(),
+        rounds: ROUNDS,
+    };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            "--rounds" => {
+                options.rounds = words
+                    .next()
+                    .and_then(|number| number.parse().ok())
+                    .filter(|rounds| *rounds > 0)
+                    .ok_or("`--rounds` needs a number above zero")?;
+            }
+            flag if flag.starts_with('-') => return Err(format!("no flag is named `{flag}`")),
+            name => options.names.push(name.to_owned()),
+        }
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Task, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Task::parse(&words)
+    }
+
+    #[test]
+    fn every_task_is_read() {
+        assert_eq!(parse("check"), Ok(Task::Check(Install::Missing)));
+        assert_eq!(
+            parse("check --no-install"),
+            Ok(Task::Check(Install::Nothing))
+        );
+        assert_eq!(parse("test swap"), Ok(Task::Test(Some("swap".to_owned()))));
+        assert_eq!(parse("gen --check"), Ok(Task::Generate(Purpose::Compare)));
+        let options = BenchOptions {
+            names: vec!["start".to_owned()],
+            rounds: 3,
+        };
+        assert_eq!(parse("bench --rounds 3 start"), Ok(Task::Bench(options)));
+    }
+
+    #[test]
+    fn what_is_unknown_is_refused() {
+        for line in [
+            "",
+            "tset",
+            "check --fast",
+            "test --flag",
+            "test a b",
+            "bench --rounds",
+            "bench --rounds 0",
+            "bench --loud",
+            "gen --write",
+        ] {
+            assert!(parse(line).is_err(), "`{line}` was taken");
+        }
+    }
+}
