@@ -1,1 +1,47 @@
-//! gate
+//! The one gate that every tool call of every child meets (G1).
+//!
+//! A call passes in two steps. [`admit`] turns a tool name and its arguments into a typed [`Call`],
+//! or a denial. [`queries`] then says what must be looked up; somebody below a directory handle (the
+//! worker) answers with [`Fact`]s, and [`decide`] gives the [`Verdict`] from call, facts and grant.
+//! Only an allowed call yields a [`Sealed`] value, and only a sealed call runs.
+//!
+//! # Invariants
+//! - Pure and synchronous: no file, clock, environment or network is touched here.
+//! - What is unknown is denied: a tool, an argument, a missing or foreign fact (G1, G7).
+//! - Narrowing the grant, the boundary level or the held promises never turns a denial into an
+//!   allowance; a property test holds this.
+//! - The worker opens exactly the path that was judged, and refuses when another inode is there.
+//!
+//! # Trust
+//! Arguments come from a model and are hostile; facts come from our own worker, and are still
+//! checked against the path that was asked about.
+
+mod arguments;
+mod call;
+mod decide;
+mod effect;
+mod exact;
+mod explain;
+mod fact;
+mod launch;
+mod limits;
+mod parse;
+mod resolve;
+mod rule;
+mod sealed;
+mod spec;
+mod verdict;
+
+pub use arguments::CallError;
+pub use call::{Call, Case, GrepOptions, GrepOutput, Syntax};
+pub use decide::{Context, admit, decide, queries};
+pub use effect::{Class, Effect, Reach};
+pub use explain::{Explanation, Step, StepOutcome, explain};
+pub use fact::{Fact, Kind, Outcome, PathFact, ProgramFact, Query};
+pub use launch::{DEFAULT_SEARCH, Launch};
+pub use limits::Limits;
+pub use resolve::{PathError, resolve};
+pub use rule::{RULES, Rule, RuleRef};
+pub use sealed::{Bound, BoundLaunch, BoundPath, Identity, ReceiveError, Sealed};
+pub use spec::{ToolSpec, spec};
+pub use verdict::{Allowed, Asked, Contained, Denied, Verdict};

@@ -1,0 +1,252 @@
+//! One judgement: it collects the effects and the steps, and ends in a verdict.
+
+use std::path::{Path, PathBuf};
+
+use deputize_authority::{Root, SecretRules, Set, Tool};
+
+use super::{Context, exec, paths};
+use crate::effect::shown;
+use crate::explain::{Step, StepOutcome};
+use crate::rule::{self, Rule};
+use crate::{
+    Allowed, Bound, Call, CallError, Contained, Denied, Effect, Fact, RuleRef, Sealed, Verdict,
+};
+
+/// Roots that a denial repeats.
+const SHOWN_ROOTS: usize = 12;
+
+/// Where a judgement ended: the rule, why, and what to do instead.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    pub(crate) rule: &'static Rule,
+    pub(crate) reason: String,
+    pub(crate) instead: String,
+}
+
+impl Stop {
+    pub(crate) fn new(
+        rule: &'static Rule,
+        reason: impl Into<String>,
+        instead: impl Into<String>,
+    ) -> Self {
+        Self {
+            rule,
+            reason: reason.into(),
+            instead: instead.into(),
+        }
+    }
+}
+
+impl From<CallError> for Stop {
+    fn from(error: CallError) -> Self {
+        let instead = match error {
+            CallError::UnknownTool(_) | CallError::NotAvailable(_) => {
+                "Use one of the tools that were offered"
+            }
+            CallError::UnknownArgument { .. } => "Send only the arguments in the tool's schema",
+            CallError::TooLarge { .. } => "Ask for less, or split the call",
+            _ => "Correct the argument and call again",
+        };
+        Self::new(error.rule(), error.to_string(), instead)
+    }
+}
+
+/// What an allowed call rests on.
+pub(crate) struct Pass {
+    pub(crate) rule: &'static Rule,
+    pub(crate) contained: Contained,
+    pub(crate) bound: Bound,
+}
+
+pub(crate) struct Judge<'a> {
+    pub(crate) context: &'a Context<'a>,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl<'a> Judge<'a> {
+    pub(crate) fn new(context: &'a Context<'a>) -> Self {
+        Self {
+            context,
+            effects: Vec::new(),
+            steps: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn verdict(&mut self, call: Call, facts: &[Fact]) -> Verdict {
+        match self.judge(&call, facts) {
+            Ok(pass) => {
+                self.passed(pass.rule, pass.rule.says.to_owned());
+                Verdict::Allow(Allowed {
+                    rule: pass.rule.into(),
+                    contained: pass.contained,
+                    effects: std::mem::take(&mut self.effects),
+                    notes: std::mem::take(&mut self.notes),
+                    sealed: Sealed::new(call, pass.bound),
+                })
+            }
+            Err(stop) => {
+                self.steps.push(Step {
+                    rule: stop.rule.into(),
+                    outcome: StepOutcome::Stop,
+                    text: stop.reason.clone(),
+                });
+                let effects = std::mem::take(&mut self.effects);
+                Verdict::Deny(denied(stop, effects, self.context))
+            }
+        }
+    }
+
+    fn judge(&mut self, call: &Call, facts: &[Fact]) -> Result<Pass, Stop> {
+        self.granted(call.tool())?;
+        self.passed(
+            &rule::TOOL_GRANTED,
+            format!("the grant lists the tool `{}`", call.tool()),
+        );
+        call.check()?;
+        match call {
+            Call::Exec(launch) => exec::judge(self, launch, facts),
+            Call::Read { .. }
+            | Call::Ls { .. }
+            | Call::Find { .. }
+            | Call::Grep { .. }
+            | Call::Rank { .. } => paths::judge(self, call, facts),
+        }
+    }
+
+    pub(crate) fn granted(&self, tool: Tool) -> Result<(), Stop> {
+        let tools = &self.context.grant.bounds().tools;
+        if tools.permits(&tool) {
+            return Ok(());
+        }
+        let granted: Vec<&str> = Tool::ALL
+            .iter()
+            .filter(|tool| tools.permits(tool))
+            .map(|tool| tool.name())
+            .collect();
+        let instead = if granted.is_empty() {
+            "No tool is granted: answer from what you have".to_owned()
+        } else {
+            format!("Use one of: {}", granted.join(", "))
+        };
+        Err(Stop::new(
+            &rule::TOOL_NOT_GRANTED,
+            format!("the tool `{tool}` is not granted"),
+            instead,
+        ))
+    }
+
+    /// The meaning of a written path, if it lies in a readable root and isn't a secret by name.
+    pub(crate) fn lexical(&self, written: &str) -> Result<PathBuf, Stop> {
+        let path = self.context.resolve(written).map_err(|error| {
+            Stop::new(
+                &rule::PATH_INVALID,
+                error.to_string(),
+                "Give a path relative to the workspace",
+            )
+        })?;
+        self.readable(&path)?;
+        Ok(path)
+    }
+
+    /// An absolute path in normal form must lie in a readable root and not be a secret by name.
+    pub(crate) fn readable(&self, path: &Path) -> Result<(), Stop> {
+        if !self.is_readable(path) {
+            return Err(Stop::new(
+                &rule::PATH_OUTSIDE,
+                format!("`{}` lies outside what may be read", shown(path)),
+                self.stay_inside(),
+            ));
+        }
+        self.not_secret(path)
+    }
+
+    fn is_readable(&self, path: &Path) -> bool {
+        let read = &self.context.grant.bounds().read;
+        Root::new(path).is_some_and(|root| read.permits(&root))
+    }
+
+    /// The canonical path must be as readable as the one that is meant.
+    pub(crate) fn canonical(&self, meant: &Path, canonical: &Path) -> Result<(), Stop> {
+        if !self.is_readable(canonical) {
+            return Err(self.escapes(meant));
+        }
+        self.not_secret(canonical)
+    }
+
+    pub(crate) fn escapes(&self, meant: &Path) -> Stop {
+        Stop::new(
+            &rule::PATH_ESCAPES,
+            format!(
+                "`{}` leads out of what may be read, by a symlink",
+                shown(meant)
+            ),
+            self.stay_inside(),
+        )
+    }
+
+    fn stay_inside(&self) -> String {
+        match scope(self.context).as_slice() {
+            [] => "Nothing may be read: answer from what you have".to_owned(),
+            roots => format!("Use a path inside {}", roots.join(", ")),
+        }
+    }
+
+    pub(crate) fn not_secret(&self, path: &Path) -> Result<(), Stop> {
+        let rules = SecretRules::allowing(self.context.grant.bounds().secrets.clone());
+        match rules.denied(path) {
+            None => Ok(()),
+            Some(class) => Err(Stop::new(
+                &rule::SECRET_DENIED,
+                class.reason(&shown(path)),
+                "Go on without it, and say in your answer what you could not see; only a person can \
+                 allow it",
+            )),
+        }
+    }
+
+    pub(crate) fn passed(&mut self, rule: &'static Rule, text: String) {
+        self.steps.push(Step {
+            rule: rule.into(),
+            outcome: StepOutcome::Pass,
+            text,
+        });
+    }
+}
+
+/// A denial in full.
+pub(crate) fn denied(stop: Stop, effects: Vec<Effect>, context: &Context<'_>) -> Denied {
+    let Stop {
+        rule,
+        reason,
+        instead,
+    } = stop;
+    Denied {
+        rule: RuleRef::from(rule),
+        message: format!("Denied ({}): {reason}. {instead}.", rule.id),
+        reason,
+        allowed_scope: scope(context),
+        effects,
+    }
+}
+
+fn scope(context: &Context<'_>) -> Vec<String> {
+    let read = &context.grant.bounds().read;
+    if matches!(read, Set::Any) {
+        return vec!["/".to_owned()];
+    }
+    let workspace = &context.grant.workspace().root;
+    let own = read.permits(workspace).then_some(workspace);
+    let roots = || {
+        own.into_iter()
+            .chain(read.items().filter(|root| Some(*root) != own))
+    };
+    let more = roots().count().saturating_sub(SHOWN_ROOTS);
+    roots()
+        .take(SHOWN_ROOTS)
+        .map(|root| shown(root.path()))
+        .chain((more > 0).then(|| format!("{more} more")))
+        .collect()
+}

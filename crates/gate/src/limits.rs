@@ -1,0 +1,31 @@
+//! How large an argument may be (G10). Each number has its reason.
+
+/// The limits of tool arguments.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits;
+
+impl Limits {
+    /// Bytes of a path: the kernel's PATH_MAX. A longer path can't be opened in one call.
+    pub const PATH: usize = 4096;
+    /// Bytes of a search pattern. Compiling a regular expression costs a multiple of its length.
+    pub const PATTERN: usize = 4096;
+    /// Bytes of a glob. Longer ones are lists of alternatives, better sent as several calls.
+    pub const GLOB: usize = 1024;
+    /// Terms of a ranked search. More don't make a ranking better.
+    pub const TERMS: usize = 32;
+    /// Bytes of one search term: longer than any identifier that people write.
+    pub const TERM: usize = 256;
+    /// Context lines around a match, on each side. Whoever wants more reads the file.
+    pub const CONTEXT: u64 = 20;
+    /// Results of a search that a call may ask for. The default is far smaller.
+    pub const RESULTS: u64 = 5_000;
+    /// Lines that one `read` call may ask for. Output stays bounded in bytes all the same.
+    pub const LINES: u64 = 2_000;
+    /// Arguments of a program: far above what people type, far below what slows a verdict.
+    pub const ARGUMENTS: usize = 8_192;
+    /// Bytes of all arguments of a program together. The kernel takes 2 MiB at most, environment
+    /// included.
+    pub const ARGUMENT_BYTES: usize = 1 << 20;
+    /// Environment names, and folders to look a program up in.
+    pub const NAMES: usize = 256;
+}

@@ -1,0 +1,338 @@
+//! From a tool name and JSON arguments to a [`Call`].
+
+use deputize_authority::{EnvName, Tool, Untrusted};
+use serde_json::Value;
+
+use crate::arguments::{Arguments, CallError};
+use crate::{Call, Case, DEFAULT_SEARCH, GrepOptions, GrepOutput, Launch, Limits, Syntax};
+
+impl Call {
+    /// Reads a call. `null` arguments count as absent.
+    ///
+    /// # Errors
+    /// When the tool is unknown or not available, or an argument is unknown, missing, of another
+    /// type or above a limit.
+    pub fn parse(tool: &str, arguments: &Value) -> Result<Self, CallError> {
+        let tool: Tool = tool
+            .parse()
+            .map_err(|_| CallError::UnknownTool(Untrusted::new(tool)))?;
+        Self::of(tool, arguments)
+    }
+
+    pub(crate) fn of(tool: Tool, arguments: &Value) -> Result<Self, CallError> {
+        if matches!(tool, Tool::Bash | Tool::Write | Tool::Edit) {
+            return Err(CallError::NotAvailable(tool));
+        }
+        let mut arguments = Arguments::of(tool, arguments)?;
+        let call = match tool {
+            Tool::Read => Self::Read {
+                path: arguments.needed_text("path")?,
+                offset: arguments.number("offset")?,
+                limit: arguments.number("limit")?,
+            },
+            Tool::Ls => Self::Ls {
+                path: arguments.text("path")?,
+            },
+            Tool::Find => Self::Find {
+                pattern: arguments.needed_text("pattern")?,
+                path: arguments.text("path")?,
+                limit: arguments.number("limit")?,
+            },
+            Tool::Grep => grep(&mut arguments)?,
+            Tool::Exec => exec(&mut arguments)?,
+            Tool::Bash | Tool::Write | Tool::Edit => return Err(CallError::NotAvailable(tool)),
+        };
+        arguments.done()?;
+        call.check()?;
+        Ok(call)
+    }
+
+    /// Holds the call to its limits, however it was made.
+    pub(crate) fn check(&self) -> Result<(), CallError> {
+        match self {
+            Self::Read { offset, limit, .. } => {
+                at_least_one("offset", *offset)?;
+                within("limit", *limit, Limits::LINES, "lines")
+            }
+            Self::Ls { .. } => Ok(()),
+            Self::Find { pattern, limit, .. } => {
+                text("pattern", pattern, Limits::GLOB)?;
+                within("limit", *limit, Limits::RESULTS, "results")
+            }
+            Self::Grep {
+                pattern,
+                glob,
+                options,
+                ..
+            } => {
+                text("pattern", pattern, Limits::PATTERN)?;
+                glob.as_deref()
+                    .map_or(Ok(()), |glob| text("glob", glob, Limits::GLOB))?;
+                if options.context > Limits::CONTEXT {
+                    return Err(CallError::too_large("context", Limits::CONTEXT, "lines"));
+                }
+                within("limit", options.limit, Limits::RESULTS, "results")
+            }
+            Self::Rank { terms, limit, .. } => {
+                if terms.is_empty() {
+                    return Err(CallError::Empty { name: "terms" });
+                }
+                if terms.len() > Limits::TERMS {
+                    return Err(CallError::too_many("terms", Limits::TERMS));
+                }
+                for term in terms {
+                    text("terms", term, Limits::TERM)?;
+                }
+                within("limit", *limit, Limits::RESULTS, "results")
+            }
+            Self::Exec(launch) => launch.check(),
+        }
+    }
+}
+
+fn grep(arguments: &mut Arguments<'_>) -> Result<Call, CallError> {
+    let pattern = arguments.text("pattern")?;
+    let terms = arguments.texts("terms")?;
+    let path = arguments.text("path")?;
+    let limit = arguments.number("limit")?;
+    match (pattern, terms) {
+        (Some(_), Some(_)) => Err(CallError::Conflict("pattern", "terms")),
+        (None, None) => Err(CallError::Missing { name: "pattern" }),
+        (None, Some(terms)) => Ok(Call::Rank { terms, path, limit }),
+        (Some(pattern), None) => Ok(Call::Grep {
+            pattern,
+            path,
+            glob: arguments.text("glob")?,
+            options: GrepOptions {
+                case: arguments
+                    .word(
+                        "case",
+                        &[
+                            ("smart", Case::Smart),
+                            ("sensitive", Case::Sensitive),
+                            ("insensitive", Case::Insensitive),
+                        ],
+                        "`smart`, `sensitive` or `insensitive`",
+                    )?
+                    .unwrap_or_default(),
+                syntax: arguments.switch("literal", Syntax::Literal, Syntax::Regex)?,
+                context: arguments.number("context")?.unwrap_or(0),
+                limit,
+            },
+            output: arguments
+                .word(
+                    "output",
+                    &[
+                        ("lines", GrepOutput::Lines),
+                        ("files", GrepOutput::Files),
+                        ("count", GrepOutput::Count),
+                    ],
+                    "`lines`, `files` or `count`",
+                )?
+                .unwrap_or_default(),
+        }),
+    }
+}
+
+fn exec(arguments: &mut Arguments<'_>) -> Result<Call, CallError> {
+    let argv = arguments
+        .texts("argv")?
+        .ok_or(CallError::Missing { name: "argv" })?;
+    let cwd = arguments.text("cwd")?.unwrap_or_else(|| ".".to_owned());
+    let env = arguments.texts("env")?.unwrap_or_default();
+    let launch = Launch::new(
+        argv.into_iter().map(Into::into).collect(),
+        cwd.into(),
+        env.into_iter().map(EnvName).collect(),
+        DEFAULT_SEARCH.iter().map(Into::into).collect(),
+    )?;
+    Ok(Call::Exec(launch))
+}
+
+fn text(name: &'static str, text: &str, limit: usize) -> Result<(), CallError> {
+    if text.is_empty() {
+        Err(CallError::Empty { name })
+    } else if text.len() > limit {
+        Err(CallError::too_long(name, limit))
+    } else if text.contains('\0') {
+        Err(CallError::Nul { name })
+    } else {
+        Ok(())
+    }
+}
+
+fn at_least_one(name: &'static str, number: Option<u64>) -> Result<(), CallError> {
+    match number {
+        Some(0) => Err(CallError::Malformed {
+            name,
+            expected: "at least 1",
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn within(
+    name: &'static str,
+    number: Option<u64>,
+    limit: u64,
+    unit: &'static str,
+) -> Result<(), CallError> {
+    at_least_one(name, number)?;
+    match number {
+        Some(number) if number > limit => Err(CallError::too_large(name, limit, unit)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn error(tool: &str, arguments: Value) -> String {
+        Call::parse(tool, &arguments).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn g1_what_is_unknown_is_an_error() {
+        assert_eq!(error("rm", json!({})), "no tool is named `rm`");
+        assert_eq!(error("READ", json!({})), "no tool is named `READ`");
+        assert_eq!(
+            error("read", json!({"path": "a", "sudo\n": true})),
+            "`read` has no argument `sudo `"
+        );
+        assert_eq!(
+            error("bash", json!({"command": "ls"})),
+            "the tool `bash` is not available in this version"
+        );
+        // An argument of `grep` that a ranked search doesn't have.
+        assert_eq!(
+            error("grep", json!({"terms": ["a"], "glob": "*.rs"})),
+            "`grep` has no argument `glob`"
+        );
+    }
+
+    #[test]
+    fn types_are_checked_and_null_is_absent() {
+        assert_eq!(
+            error("read", json!([])),
+            "the arguments of `read` must be a JSON object"
+        );
+        assert_eq!(
+            error("read", json!({"path": 7})),
+            "the argument `path` must be a string"
+        );
+        assert_eq!(
+            error("read", json!({"path": null})),
+            "the argument `path` is missing"
+        );
+        assert_eq!(
+            error("read", json!({"path": "a", "offset": -1})),
+            "the argument `offset` must be a whole number that isn't negative"
+        );
+        assert_eq!(
+            error("read", json!({"path": "a", "offset": 0})),
+            "the argument `offset` must be at least 1"
+        );
+        assert_eq!(
+            Call::parse("read", &json!({"path": "a", "offset": 3.0, "limit": null})).unwrap(),
+            Call::Read {
+                path: "a".into(),
+                offset: Some(3),
+                limit: None
+            }
+        );
+        assert_eq!(
+            error("grep", json!({"pattern": "a", "terms": ["b"]})),
+            "`pattern` and `terms` can't be given together"
+        );
+        assert_eq!(
+            error("grep", json!({"pattern": "a", "case": "loud"})),
+            "the argument `case` must be `smart`, `sensitive` or `insensitive`"
+        );
+    }
+
+    #[test]
+    fn g10_every_argument_has_a_limit() {
+        let long = "x".repeat(1 << 20);
+        for (tool, arguments, name) in [
+            ("find", json!({"pattern": long}), "pattern"),
+            ("grep", json!({"pattern": long}), "pattern"),
+            ("grep", json!({"pattern": "a", "glob": long}), "glob"),
+            ("grep", json!({"pattern": "a", "context": 21}), "context"),
+            ("grep", json!({"pattern": "a", "limit": 1_000_000}), "limit"),
+            ("grep", json!({"terms": [long]}), "terms"),
+            ("grep", json!({"terms": vec!["a"; 33]}), "terms"),
+            ("read", json!({"path": "a", "limit": 2_001}), "limit"),
+            ("exec", json!({"argv": [long, long]}), "argv"),
+            ("exec", json!({"argv": vec!["a"; 8_193]}), "argv"),
+        ] {
+            let text = error(tool, arguments);
+            assert!(
+                text.starts_with(&format!("the argument `{name}` is too large")),
+                "{tool}: {text}"
+            );
+        }
+        assert_eq!(
+            error("exec", json!({"argv": []})),
+            "the argument `argv` is empty"
+        );
+        assert_eq!(
+            error("exec", json!({"argv": ["a\0b"]})),
+            "the argument `argv` holds a NUL character"
+        );
+    }
+
+    fn json_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map(argument_name(), inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn argument_name() -> impl Strategy<Value = String> {
+        prop_oneof![
+            prop::sample::select(vec![
+                "path", "offset", "limit", "pattern", "glob", "terms", "case", "literal",
+                "context", "output", "argv", "cwd", "env",
+            ])
+            .prop_map(str::to_owned),
+            any::<String>(),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn g10_parsing_never_panics(
+            tool in prop_oneof![
+                prop::sample::select(Tool::ALL.to_vec()).prop_map(|tool| tool.name().to_owned()),
+                any::<String>(),
+            ],
+            arguments in json_value(),
+        ) {
+            let _ = Call::parse(&tool, &arguments);
+        }
+
+        #[test]
+        fn what_parses_survives_the_trip(
+            tool in prop::sample::select(Tool::ALL.to_vec()),
+            arguments in json_value(),
+        ) {
+            if let Ok(call) = Call::parse(tool.name(), &arguments) {
+                let bytes = serde_json::to_vec(&call).unwrap();
+                prop_assert_eq!(serde_json::from_slice::<Call>(&bytes).unwrap(), call);
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The world that these tests assume: workspace /w, home /home/u, one more readable root.
+
+use std::path::{Path, PathBuf};
+
+use deputize_authority::{Bounds, Grant, Layer, Level, Preset, Promise, Root, Set, Workspace};
+use deputize_gate::{Context, Fact, Kind, Outcome, PathFact, ProgramFact};
+
+pub(crate) fn root(path: impl Into<PathBuf>) -> Root {
+    Root::new(path).unwrap()
+}
+
+pub(crate) fn grant(preset: Preset) -> Grant {
+    let workspace = Workspace {
+        root: root("/w"),
+        device: 1,
+        inode: 2,
+    };
+    Grant::of_principal(preset, workspace, Bounds::ANY)
+        .attenuate(Layer::Preset, &preset.bounds())
+        .attenuate(
+            Layer::Request,
+            &Bounds {
+                read: Set::only([root("/w"), root("/lib/docs")]),
+                ..Bounds::ANY
+            },
+        )
+}
+
+pub(crate) fn context(grant: &Grant) -> Context<'_> {
+    Context {
+        grant,
+        home: Some(Path::new("/home/u")),
+        boundary: Level::Full,
+        held: &Promise::ALL,
+    }
+}
+
+pub(crate) fn file(path: &str) -> PathFact {
+    PathFact {
+        asked: path.into(),
+        outcome: Outcome::Resolved,
+        canonical: Some(path.into()),
+        kind: Kind::File,
+        device: 1,
+        inode: 77,
+        links: 1,
+        size: 10,
+    }
+}
+
+pub(crate) fn folder(path: &str) -> PathFact {
+    PathFact {
+        kind: Kind::Folder,
+        inode: if path == "/w" { 2 } else { 78 },
+        ..file(path)
+    }
+}
+
+pub(crate) fn program(asked: &str, canonical: &str) -> Fact {
+    Fact::Program(ProgramFact {
+        asked: asked.into(),
+        canonical: Some(canonical.into()),
+        device: 1,
+        inode: 99,
+    })
+}
