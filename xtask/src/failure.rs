@@ -35,6 +35,8 @@ pub(crate) enum Failure {
     NoTest,
     #[error("{0}")]
     Missing(String),
+    #[error("no bench row's name contains {}", .0.join(" or "))]
+    NoRow(Vec<String>),
 }
 
 impl Failure {

@@ -11,6 +11,7 @@
 )]
 
 mod arguments;
+mod bench;
 
 mod check;
 mod command;
@@ -54,7 +55,7 @@ fn perform(task: &Task) -> Result<(), Failure> {
         }
         Task::Check(install) => check::check(&workspace, *install),
         Task::Test(filter) => test::test(&workspace, filter.as_deref()),
-        Task::Bench(_) => Err(Failure::Missing("no bench row exists yet".to_owned())),
+        Task::Bench(options) => bench::bench(&workspace, options),
         Task::Generate(purpose) => generate::generate(&workspace, *purpose),
     }
 }

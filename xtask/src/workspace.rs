@@ -92,13 +92,20 @@ impl Workspace {
     /// Builds every program that the tests need, in the one profile and feature set that all steps
     /// share, and says where they are.
     pub(crate) fn build_tests(&self) -> Result<Vec<Program>, Failure> {
-        let mut cargo = self.cargo(&[
-            "test",
-            "--workspace",
-            "--no-run",
-            "--message-format=json-render-diagnostics",
-        ]);
+        self.build(&["test", "--workspace", "--no-run"])
+    }
+
+    /// Builds what people run, and the measuring programs beside it, as it is released.
+    pub(crate) fn build_release(&self) -> Result<Vec<Program>, Failure> {
+        let packages = ["--package", "deputize", "--package", "deputize-runs"];
+        let targets = ["--bins", "--examples"];
+        self.build(&[&["build", "--release"], &packages[..], &targets[..]].concat())
+    }
+
+    fn build(&self, arguments: &[&str]) -> Result<Vec<Program>, Failure> {
+        let mut cargo = self.cargo(arguments);
         println!("  $ {}", command::typed(&cargo));
+        cargo.arg("--message-format=json-render-diagnostics");
         cargo.stderr(std::process::Stdio::inherit());
         let messages = command::capture(&mut cargo)?;
         Ok(messages
