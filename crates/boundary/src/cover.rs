@@ -1,0 +1,209 @@
+//! Covers what a command must not see or change inside the workspace: secrets, and paths that
+//! configure what later runs outside.
+//!
+//! One walk finds both. A cover is a mount, so that neither a rename nor a new name gets around it;
+//! a protected path that doesn't exist yet gets a placeholder to mount on, which the supervisor
+//! removes afterwards.
+
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use deputize_authority::{PROTECTED, SecretRules, Shape};
+use rustix::fs::Mode;
+
+use crate::error::{At as _, BoundaryError, Step};
+use crate::placeholders::{NEUTRAL_COMMONDIR, Record};
+use crate::plan::{BoundaryPlan, Protect, Scan};
+use crate::root::{attach, below, clone_tree, make_file, make_folder};
+use crate::sys::{self, Depth, MountChange};
+
+/// Most entries that are walked. More than that can't be covered with certainty in reasonable time,
+/// and a boundary that doesn't know its secrets doesn't start.
+const MOST_ENTRIES: usize = 2_000_000;
+
+/// An empty file and an empty folder that nobody can read, to mount over secrets.
+const BLANKS: &str = "/layers/blank";
+
+/// Covers the workspace of a plan below the new root.
+pub(crate) fn cover(
+    plan: &BoundaryPlan,
+    new_root: &Path,
+    record: &mut Record,
+) -> Result<(), BoundaryError> {
+    if plan.cover.scan == Scan::Skip {
+        return Ok(());
+    }
+    let workspace = below(&new_root.to_string_lossy(), &plan.workspace.path);
+    let found = walk(
+        &workspace,
+        &SecretRules::allowing(plan.cover.readable_secrets.clone()),
+    )?;
+    let blanks = Blanks::make()?;
+    for secret in &found.secrets {
+        blanks.over(secret)?;
+    }
+    if plan.cover.protect == Protect::Pin {
+        let mut maker = Maker { record, new_root };
+        for repository in &found.repositories {
+            pin_repository(repository, &mut maker)?;
+        }
+        pin_rows(&workspace, &mut maker)?;
+    }
+    Ok(())
+}
+
+struct Found {
+    secrets: Vec<PathBuf>,
+    /// `.git` folders and files.
+    repositories: Vec<PathBuf>,
+}
+
+fn walk(workspace: &Path, rules: &SecretRules) -> Result<Found, BoundaryError> {
+    let mut found = Found {
+        secrets: Vec::new(),
+        repositories: Vec::new(),
+    };
+    let mut folders = vec![workspace.to_owned()];
+    let mut entries = 0;
+    while let Some(folder) = folders.pop() {
+        // A folder that can't be listed can't be read by the command either.
+        let Ok(listing) = std::fs::read_dir(&folder) else {
+            continue;
+        };
+        for entry in listing.flatten() {
+            entries += 1;
+            if entries > MOST_ENTRIES {
+                return Err(BoundaryError::Step {
+                    step: Step::Mounts,
+                    errno: None,
+                    detail: format!(
+                        "the workspace has more than {MOST_ENTRIES} entries to search for secrets"
+                    ),
+                });
+            }
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let relative = path.strip_prefix(workspace).unwrap_or(&path);
+            if entry.file_name() == ".git" {
+                found.repositories.push(path);
+            } else if rules.denied(relative).is_some() && !kind.is_symlink() {
+                found.secrets.push(path);
+            } else if kind.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+struct Blanks {
+    file: PathBuf,
+    folder: PathBuf,
+}
+
+impl Blanks {
+    fn make() -> Result<Self, BoundaryError> {
+        let (file, folder) = (
+            Path::new(BLANKS).join("file"),
+            Path::new(BLANKS).join("folder"),
+        );
+        make_folder(&folder)?;
+        make_file(&file)?;
+        for path in [&file, &folder] {
+            rustix::fs::chmod(path, Mode::empty()).on(Step::Mounts, path)?;
+        }
+        Ok(Self { file, folder })
+    }
+
+    fn over(&self, secret: &Path) -> Result<(), BoundaryError> {
+        let Ok(meta) = std::fs::symlink_metadata(secret) else {
+            return Ok(());
+        };
+        let blank = if meta.is_dir() {
+            &self.folder
+        } else {
+            &self.file
+        };
+        pin(blank, secret)
+    }
+}
+
+/// Mounts `source` read-only over `target`.
+fn pin(source: &Path, target: &Path) -> Result<(), BoundaryError> {
+    let tree = clone_tree(source).on(Step::Mounts, source)?;
+    let flags = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+    sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree).on(Step::Mounts, target)?;
+    attach(&tree, target)
+}
+
+/// Keeps a repository's configuration as it is. Commits, branches and checkouts go on working.
+fn pin_repository(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
+    let Ok(meta) = std::fs::symlink_metadata(git) else {
+        return Ok(());
+    };
+    // A link, or a file that points elsewhere: neither is replaced, and what it points to is
+    // outside or found by itself.
+    if !meta.is_dir() {
+        return if meta.is_symlink() {
+            Ok(())
+        } else {
+            pin(git, git)
+        };
+    }
+    // A folder is pinned on itself so that it can't be renamed away and made anew, but stays writable.
+    let tree = clone_tree(git).on(Step::Mounts, git)?;
+    attach(&tree, git)?;
+    let mut inside_link = false;
+    for row in PROTECTED.iter().filter(|row| row.path.starts_with(".git/")) {
+        let path = git.join(row.path.trim_start_matches(".git/"));
+        inside_link |= std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink());
+        if row.path == ".git/modules" && path.is_dir() {
+            continue;
+        }
+        pin_row(&path, row.shape, maker)?;
+    }
+    // Hooks or configuration behind a link could be changed at the link or at its target.
+    if inside_link { pin(git, git) } else { Ok(()) }
+}
+
+fn pin_rows(workspace: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
+    for row in PROTECTED
+        .iter()
+        .filter(|row| !row.path.starts_with(".git/"))
+    {
+        pin_row(&workspace.join(row.path), row.shape, maker)?;
+    }
+    Ok(())
+}
+
+fn pin_row(path: &Path, shape: Shape, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
+    match std::fs::symlink_metadata(path) {
+        // A link can't be mounted on; its target is outside or pinned where it lies.
+        Ok(meta) if meta.is_symlink() => return Ok(()),
+        Ok(_) => {}
+        Err(_) => maker.make(path, shape)?,
+    }
+    pin(path, path)
+}
+
+/// Makes placeholders, each written down first under the name that it has on the host.
+struct Maker<'a> {
+    record: &'a mut Record,
+    new_root: &'a Path,
+}
+
+impl Maker<'_> {
+    fn make(&mut self, path: &Path, shape: Shape) -> Result<(), BoundaryError> {
+        let on_host = Path::new("/").join(path.strip_prefix(self.new_root).unwrap_or(path));
+        self.record.note(&on_host).on(Step::Mounts, &on_host)?;
+        match shape {
+            Shape::Folder => make_folder(path),
+            Shape::File if path.ends_with("commondir") => {
+                std::fs::write(path, NEUTRAL_COMMONDIR).on(Step::Mounts, path)
+            }
+            Shape::File => make_file(path),
+        }
+    }
+}

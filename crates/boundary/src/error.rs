@@ -1,0 +1,175 @@
+//! One variant per thing that can go wrong; the failing step is named, never guessed.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// A step of a start, in the order in which they happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(
+    missing_docs,
+    reason = "each variant is named after the call or object that it stands for"
+)]
+pub enum Step {
+    ReadLaunch,
+    UserNamespace,
+    IdMaps,
+    IdmappedMount,
+    Namespaces,
+    PidNamespace,
+    Identity,
+    DeathSignal,
+    Mounts,
+    PivotRoot,
+    Proc,
+    Loopback,
+    Limits,
+    Capabilities,
+    Landlock,
+    Seccomp,
+    Fork,
+    SelfTest,
+    Program,
+    Descriptors,
+}
+
+impl Step {
+    const ALL: [Self; 20] = [
+        Self::ReadLaunch,
+        Self::UserNamespace,
+        Self::IdMaps,
+        Self::IdmappedMount,
+        Self::Namespaces,
+        Self::PidNamespace,
+        Self::Identity,
+        Self::DeathSignal,
+        Self::Mounts,
+        Self::PivotRoot,
+        Self::Proc,
+        Self::Loopback,
+        Self::Limits,
+        Self::Capabilities,
+        Self::Landlock,
+        Self::Seccomp,
+        Self::Fork,
+        Self::SelfTest,
+        Self::Program,
+        Self::Descriptors,
+    ];
+
+    /// The step that a frame names by its number.
+    pub(crate) fn from_wire(value: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|step| *step as i64 == value)
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::ReadLaunch => "read the launch description",
+            Self::UserNamespace => "create a user namespace",
+            Self::IdMaps => "write the id maps",
+            Self::IdmappedMount => "map owners of a mount",
+            Self::Namespaces => "create namespaces",
+            Self::PidNamespace => "create a pid namespace",
+            Self::Identity => "change the user id",
+            Self::DeathSignal => "arm the death signal",
+            Self::Mounts => "build the file system view",
+            Self::PivotRoot => "enter the file system view",
+            Self::Proc => "mount a fresh /proc",
+            Self::Loopback => "bring the private loopback up",
+            Self::Limits => "set resource limits",
+            Self::Capabilities => "drop capabilities",
+            Self::Landlock => "enforce Landlock",
+            Self::Seccomp => "load the system call filter",
+            Self::Fork => "fork",
+            Self::SelfTest => "pass the self-test",
+            Self::Program => "start the program",
+            Self::Descriptors => "arrange file descriptors",
+        };
+        f.write_str(name)
+    }
+}
+
+/// Why there is no boundary, or none any more.
+#[derive(Debug, thiserror::Error)]
+pub enum BoundaryError {
+    /// A step inside the new boundary failed; nothing was started in it.
+    #[error("could not {step}: {detail}")]
+    Step {
+        /// Which step.
+        step: Step,
+        /// The operating system's error number, if there was one.
+        errno: Option<i32>,
+        /// What exactly, with the path where there is one.
+        detail: String,
+    },
+    /// The program of ours that starts inside couldn't be opened.
+    #[error("cannot pin our own program")]
+    Pin(#[source] io::Error),
+    /// A descriptor or process of the supervisor's side failed.
+    #[error("cannot {doing}")]
+    Supervisor {
+        /// What was being done.
+        doing: &'static str,
+        /// Why it failed.
+        #[source]
+        source: io::Error,
+    },
+    /// The other side closed the control socket.
+    #[error("the boundary ended unexpectedly")]
+    Ended,
+    /// A frame that the protocol doesn't know.
+    #[error("a malformed frame came over the control socket")]
+    Frame,
+}
+
+impl BoundaryError {
+    /// Whether the failure means that this machine refuses namespaces to us.
+    #[must_use]
+    pub fn namespaces_refused(&self) -> bool {
+        matches!(
+            self,
+            Self::Step {
+                step: Step::UserNamespace
+                    | Step::IdMaps
+                    | Step::IdmappedMount
+                    | Step::Namespaces
+                    | Step::PidNamespace
+                    | Step::Mounts
+                    | Step::PivotRoot
+                    | Step::Proc,
+                ..
+            }
+        )
+    }
+
+    pub(crate) fn step(step: Step, error: impl Into<io::Error>, what: impl fmt::Display) -> Self {
+        let error: io::Error = error.into();
+        Self::Step {
+            step,
+            errno: error.raw_os_error(),
+            detail: format!("{what}: {error}"),
+        }
+    }
+}
+
+/// Adds the step and what it was about to an error of the operating system.
+pub(crate) trait At<T> {
+    fn at(self, step: Step, what: impl fmt::Display) -> Result<T, BoundaryError>;
+    fn on(self, step: Step, path: &std::path::Path) -> Result<T, BoundaryError>;
+}
+
+impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
+    fn at(self, step: Step, what: impl fmt::Display) -> Result<T, BoundaryError> {
+        self.map_err(|error| BoundaryError::step(step, error, what))
+    }
+
+    fn on(self, step: Step, path: &std::path::Path) -> Result<T, BoundaryError> {
+        let shown: PathBuf = path.to_owned();
+        self.map_err(|error| BoundaryError::step(step, error, shown.display()))
+    }
+}

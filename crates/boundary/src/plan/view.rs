@@ -1,0 +1,136 @@
+//! The file system that processes inside see.
+
+use std::path::{Path, PathBuf};
+
+use deputize_authority::Grant;
+
+use super::{AccessMode, Mount, Owner, Source};
+use crate::host::{HostFacts, SystemPath};
+
+/// Size of the private `/tmp`, in bytes: room for a build, too little to starve the machine.
+const TMP_BYTES: u64 = 1 << 30;
+/// Size of the private home, in bytes.
+const HOME_BYTES: u64 = 512 << 20;
+
+/// HOME inside: the person's own path, empty and private; without one, a folder in `/tmp`.
+pub(super) fn home(host: &HostFacts) -> PathBuf {
+    host.home
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("/tmp/home"))
+}
+
+/// The mounts, parents before children.
+pub(super) fn view(grant: &Grant, host: &HostFacts) -> Vec<Mount> {
+    let owner = if host.kernel_root {
+        Owner::Mapped
+    } else {
+        Owner::Kept
+    };
+    let read_only = |owner| Source::Host {
+        access: AccessMode::ReadOnly,
+        owner,
+    };
+    let mut mounts = Vec::new();
+    for system in &host.system {
+        mounts.push(match system {
+            SystemPath::Folder(at) => Mount {
+                at: at.clone(),
+                what: read_only(Owner::Kept),
+            },
+            SystemPath::Link(at, target) => Mount {
+                at: at.clone(),
+                what: Source::Link(target.clone()),
+            },
+        });
+    }
+    mounts.push(Mount {
+        at: "/tmp".into(),
+        what: Source::Memory { bytes: TMP_BYTES },
+    });
+    mounts.push(Mount {
+        at: "/var/tmp".into(),
+        what: Source::Memory { bytes: TMP_BYTES },
+    });
+    mounts.push(Mount {
+        at: home(host),
+        what: Source::Memory { bytes: HOME_BYTES },
+    });
+    for toolchain in &host.toolchains {
+        for root in &toolchain.roots {
+            mounts.push(Mount {
+                at: root.clone(),
+                what: read_only(owner),
+            });
+        }
+        for cache in &toolchain.caches {
+            mounts.push(Mount {
+                at: cache.clone(),
+                what: Source::Overlay,
+            });
+        }
+    }
+    for root in grant.bounds().read.items() {
+        let access = if grant.bounds().write.permits(root) {
+            AccessMode::ReadWrite
+        } else {
+            AccessMode::ReadOnly
+        };
+        mounts.push(Mount {
+            at: root.path().to_owned(),
+            what: Source::Host { access, owner },
+        });
+    }
+    for root in grant.bounds().write.items() {
+        let what = Source::Host {
+            access: AccessMode::ReadWrite,
+            owner,
+        };
+        mounts.push(Mount {
+            at: root.path().to_owned(),
+            what,
+        });
+    }
+    arrange(mounts, host)
+}
+
+/// Orders mounts, drops those that say nothing new, and adds `/proc` and `/dev`.
+fn arrange(mut mounts: Vec<Mount>, host: &HostFacts) -> Vec<Mount> {
+    // Stable: of two mounts at one place the later one (what was granted) stays.
+    mounts.sort_by_key(|mount| mount.at.components().count());
+    let mut kept: Vec<Mount> = Vec::new();
+    for mount in mounts {
+        kept.retain(|earlier| earlier.at != mount.at);
+        if !is_shown_already(&mount, &kept, host) {
+            kept.push(mount);
+        }
+    }
+    kept.push(Mount {
+        at: "/proc".into(),
+        what: Source::Proc,
+    });
+    kept.push(Mount {
+        at: "/dev".into(),
+        what: Source::Dev,
+    });
+    kept
+}
+
+/// Whether the nearest mount above shows the same thing with the same access.
+fn is_shown_already(mount: &Mount, above: &[Mount], host: &HostFacts) -> bool {
+    let nearest = above
+        .iter()
+        .filter(|candidate| mount.at.starts_with(&candidate.at))
+        .max_by_key(|candidate| candidate.at.components().count());
+    let Some(nearest) = nearest else {
+        return is_system_link(&mount.at, host);
+    };
+    nearest.what == mount.what && matches!(mount.what, Source::Host { .. })
+}
+
+/// Whether the path goes through one of the system links (`/bin/x` where `/bin` is a link).
+fn is_system_link(path: &Path, host: &HostFacts) -> bool {
+    host.system.iter().any(|system| match system {
+        SystemPath::Link(at, _) => path.starts_with(at) && path != at,
+        SystemPath::Folder(_) => false,
+    })
+}

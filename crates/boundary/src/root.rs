@@ -1,0 +1,297 @@
+//! Builds the file system view of a plan and enters it. Runs as init, with capabilities in its own
+//! user namespace only.
+//!
+//! Everything is built on a private tmpfs: `/old` is the host's root as long as sources are needed,
+//! `/new` becomes the root, and then the host's root is detached for good.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
+};
+
+use crate::error::{At as _, BoundaryError, Step};
+use crate::placeholders::Record;
+use crate::plan::{AccessMode, BoundaryPlan, Mount, Source};
+use crate::sys::{self, Depth, MountChange};
+
+/// Where the private tmpfs is put up; only our mount namespace sees it.
+const BASES: [&str; 4] = ["/tmp", "/mnt", "/run", "/usr"];
+const OLD: &str = "/old";
+const NEW: &str = "/new";
+/// Uppers of overlays, and lowers with mapped owners.
+const LAYERS: &str = "/layers";
+
+/// Mounts that had to be made before the user namespace: one place per mount of the view.
+pub(crate) type Handed = Vec<Option<OwnedFd>>;
+
+/// Builds the view and enters it; the working folder is the workspace afterwards.
+pub(crate) fn enter(
+    plan: &BoundaryPlan,
+    mut handed: Handed,
+    record: &mut Record,
+) -> Result<(), BoundaryError> {
+    rustix::mount::mount_change(
+        "/",
+        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+    )
+    .at(Step::Mounts, "private propagation")?;
+    move_to_base()?;
+    for (index, mount) in plan.view.iter().enumerate() {
+        let handed = handed.get_mut(index).and_then(Option::take);
+        put(plan, index, mount, handed)?;
+    }
+    crate::cover::cover(plan, Path::new(NEW), record)?;
+    seal_root()?;
+    become_root()?;
+    rustix::process::chdir(&plan.workspace.path).on(Step::PivotRoot, &plan.workspace.path)
+}
+
+fn move_to_base() -> Result<(), BoundaryError> {
+    let base = BASES
+        .iter()
+        .find(|base| Path::new(base).is_dir())
+        .copied()
+        .unwrap_or("/");
+    tmpfs(Path::new(base), 16 << 20, 0o755)?;
+    let old = format!("{base}{OLD}");
+    make_folder(Path::new(&old))?;
+    rustix::process::pivot_root(base, &old).at(Step::PivotRoot, base)?;
+    rustix::process::chdir("/").at(Step::PivotRoot, "/")?;
+    make_folder(Path::new(LAYERS))?;
+    make_folder(Path::new(NEW))?;
+    tmpfs(Path::new(NEW), 16 << 20, 0o755)
+}
+
+fn put(
+    plan: &BoundaryPlan,
+    index: usize,
+    mount: &Mount,
+    handed: Option<OwnedFd>,
+) -> Result<(), BoundaryError> {
+    let target = below(NEW, &mount.at);
+    match &mount.what {
+        Source::Link(to) => {
+            make_parents(&target)?;
+            rustix::fs::symlink(to, &target).on(Step::Mounts, &target)
+        }
+        Source::Memory { bytes } => {
+            make_folder(&target)?;
+            let shared = mount.at.ends_with("tmp");
+            tmpfs(&target, *bytes, if shared { 0o1777 } else { 0o700 })
+        }
+        Source::Host { access, .. } => put_host(plan, mount, *access, &target, handed),
+        Source::Overlay => put_overlay(index, mount, &target, handed),
+        Source::Proc => {
+            make_folder(&target)?;
+            fresh_proc(&target)
+        }
+        Source::Dev => crate::devices::put(&target),
+    }
+}
+
+fn put_host(
+    plan: &BoundaryPlan,
+    mount: &Mount,
+    access: AccessMode,
+    target: &Path,
+    handed: Option<OwnedFd>,
+) -> Result<(), BoundaryError> {
+    let tree = match handed {
+        Some(tree) => tree,
+        None => match clone_tree(&below(OLD, &mount.at)) {
+            Ok(tree) => tree,
+            // A toolchain that vanished since it was detected is not there: that fails by itself.
+            Err(rustix::io::Errno::NOENT) if mount.at != plan.workspace.path => return Ok(()),
+            Err(error) => return Err(BoundaryError::step(Step::Mounts, error, mount.at.display())),
+        },
+    };
+    if mount.at == plan.workspace.path {
+        check_identity(plan, &tree)?;
+    }
+    let mut flags = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+    if access == AccessMode::ReadOnly {
+        flags |= libc::MOUNT_ATTR_RDONLY;
+    }
+    sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree)
+        .on(Step::Mounts, &mount.at)?;
+    attach(&tree, target)
+}
+
+/// The folder that the grant was made for, and not another one that took its place.
+fn check_identity(plan: &BoundaryPlan, tree: &OwnedFd) -> Result<(), BoundaryError> {
+    let stat = rustix::fs::fstat(tree).on(Step::Mounts, &plan.workspace.path)?;
+    if (stat.st_dev, stat.st_ino) == (plan.workspace.device, plan.workspace.inode) {
+        return Ok(());
+    }
+    Err(BoundaryError::Step {
+        step: Step::Mounts,
+        errno: None,
+        detail: format!(
+            "{} is not the folder that was granted: it was replaced",
+            plan.workspace.path.display()
+        ),
+    })
+}
+
+/// A read-only lower with writes in memory; where no overlay can be had, read-only.
+fn put_overlay(
+    index: usize,
+    mount: &Mount,
+    target: &Path,
+    handed: Option<OwnedFd>,
+) -> Result<(), BoundaryError> {
+    let lower = match handed {
+        Some(tree) => {
+            let place = PathBuf::from(format!("{LAYERS}/{index}-lower"));
+            make_folder(&place)?;
+            attach(&tree, &place)?;
+            place
+        }
+        None => below(OLD, &mount.at),
+    };
+    if !lower.is_dir() {
+        return Ok(());
+    }
+    let layer = PathBuf::from(format!("{LAYERS}/{index}"));
+    make_folder(&layer)?;
+    // Sized: what builds write into caches is memory.
+    tmpfs(&layer, 1 << 30, 0o700)?;
+    let (upper, work) = (layer.join("upper"), layer.join("work"));
+    make_folder(&upper)?;
+    make_folder(&work)?;
+    make_folder(target)?;
+    let plain = |path: &Path| {
+        path.to_str()
+            .filter(|text| !text.contains([',', ':', '\\']))
+            .map(str::to_owned)
+    };
+    if let Some(lower) = plain(&lower) {
+        let options = format!(
+            "lowerdir={lower},upperdir={},workdir={},userxattr",
+            upper.display(),
+            work.display()
+        );
+        let options = std::ffi::CString::new(options).at(Step::Mounts, mount.at.display())?;
+        let flags = MountFlags::NOSUID | MountFlags::NODEV;
+        if rustix::mount::mount(
+            "overlay",
+            target,
+            "overlay",
+            flags,
+            Some(options.as_c_str()),
+        )
+        .is_ok()
+        {
+            return Ok(());
+        }
+    }
+    let tree = clone_tree(&lower).on(Step::Mounts, &mount.at)?;
+    let flags = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+    sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree)
+        .on(Step::Mounts, &mount.at)?;
+    attach(&tree, target)
+}
+
+/// Mounts a `/proc` of this pid namespace, with what could change the kernel read-only.
+pub(crate) fn fresh_proc(target: &Path) -> Result<(), BoundaryError> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    rustix::mount::mount("proc", target, "proc", flags, None::<&std::ffi::CStr>)
+        .on(Step::Proc, target)?;
+    for name in ["sys", "sysrq-trigger", "irq", "bus", "fs"] {
+        let path = target.join(name);
+        let Ok(tree) = clone_tree(&path) else {
+            continue;
+        };
+        let flags = libc::MOUNT_ATTR_RDONLY
+            | libc::MOUNT_ATTR_NOSUID
+            | libc::MOUNT_ATTR_NODEV
+            | libc::MOUNT_ATTR_NOEXEC;
+        sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree)
+            .on(Step::Proc, &path)?;
+        attach(&tree, &path)?;
+    }
+    Ok(())
+}
+
+/// The root itself holds only mount points; nothing is written into it.
+fn seal_root() -> Result<(), BoundaryError> {
+    let root = rustix::fs::open(
+        NEW,
+        rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .at(Step::Mounts, NEW)?;
+    let flags = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+    sys::set_mount(root.as_fd(), &MountChange::Set(flags), Depth::One).at(Step::Mounts, NEW)
+}
+
+fn become_root() -> Result<(), BoundaryError> {
+    let step = Step::PivotRoot;
+    rustix::process::chdir(NEW).at(step, NEW)?;
+    rustix::process::pivot_root(".", ".").at(step, "final root")?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH).at(step, "detach the host's root")?;
+    rustix::process::chdir("/").at(step, "/")
+}
+
+/// A detached copy of the mounts below a path.
+pub(crate) fn clone_tree(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+    rustix::mount::open_tree(CWD, path, flags)
+}
+
+/// Attaches a detached mount; the mount point is made as a folder or an empty file.
+pub(crate) fn attach(tree: &OwnedFd, target: &Path) -> Result<(), BoundaryError> {
+    let stat = rustix::fs::fstat(tree).on(Step::Mounts, target)?;
+    if rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory {
+        make_folder(target)?;
+    } else {
+        make_file(target)?;
+    }
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    rustix::mount::move_mount(tree, "", CWD, target, flags).on(Step::Mounts, target)
+}
+
+/// A private folder in memory.
+pub(crate) fn tmpfs(target: &Path, bytes: u64, mode: u32) -> Result<(), BoundaryError> {
+    let options =
+        std::ffi::CString::new(format!("size={bytes},mode={mode:o}")).on(Step::Mounts, target)?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    rustix::mount::mount("tmpfs", target, "tmpfs", flags, Some(options.as_c_str()))
+        .on(Step::Mounts, target)
+}
+
+pub(crate) fn make_folder(path: &Path) -> Result<(), BoundaryError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    make_parents(path)?;
+    match rustix::fs::mkdir(path, Mode::from_raw_mode(0o755)) {
+        Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
+        Err(error) => Err(BoundaryError::step(Step::Mounts, error, path.display())),
+    }
+}
+
+pub(crate) fn make_file(path: &Path) -> Result<(), BoundaryError> {
+    if std::fs::symlink_metadata(path).is_ok() {
+        return Ok(());
+    }
+    make_parents(path)?;
+    std::fs::File::create_new(path)
+        .map(drop)
+        .on(Step::Mounts, path)
+}
+
+fn make_parents(path: &Path) -> Result<(), BoundaryError> {
+    path.parent().map_or(Ok(()), make_folder)
+}
+
+/// `path` (absolute) below another root.
+pub(crate) fn below(root: &str, path: &Path) -> PathBuf {
+    Path::new(root).join(path.strip_prefix("/").unwrap_or(path))
+}

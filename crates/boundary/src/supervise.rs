@@ -1,0 +1,375 @@
+//! The supervisor's side: starts a boundary, opens workers, runs commands, and ends it all.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use deputize_authority::{Grant, Level};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{
+    DumpableBehavior, Signal, WaitId, WaitIdOptions, WaitOptions, pidfd_send_signal, waitid,
+    waitpid,
+};
+
+use crate::command::{CommandEnd, CommandReport, CommandSpec};
+use crate::error::{BoundaryError, Step};
+use crate::frame::{self, Frame, Kind};
+use crate::launch::{self, Launch};
+use crate::placeholders::Placeholders;
+use crate::plan::BoundaryPlan;
+use crate::selftest::{SelfTest, Targets};
+use crate::sys;
+use crate::worker::{self, Hello};
+
+/// How long a start may take before it counts as failed: a walk of a huge workspace included.
+const START: Duration = Duration::from_secs(60);
+/// How long init may take to end what it can't leave to the kernel.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Our own program, opened once: what is started inside is what was started outside, even when the
+/// file was replaced in between.
+#[derive(Debug)]
+pub struct PinnedProgram(OwnedFd);
+
+impl PinnedProgram {
+    /// Opens the running program.
+    ///
+    /// # Errors
+    /// When `/proc` doesn't show it.
+    pub fn open() -> Result<Self, BoundaryError> {
+        File::open("/proc/self/exe")
+            .map(|file| Self(file.into()))
+            .map_err(BoundaryError::Pin)
+    }
+}
+
+/// Makes the supervisor's memory unreadable for other processes of the user.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn harden_supervisor() -> Result<(), BoundaryError> {
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| {
+        BoundaryError::Supervisor {
+            doing: "make the supervisor non-dumpable",
+            source: error.into(),
+        }
+    })
+}
+
+/// A running boundary.
+#[derive(Debug)]
+pub struct Boundary {
+    level: Level,
+    control: OwnedFd,
+    init: OwnedFd,
+    /// Init sees this end close when we are gone.
+    _liveness: OwnedFd,
+    next_command: u32,
+    stopped: bool,
+}
+
+/// A command that was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Command(u32);
+
+/// Proof that nothing of a boundary is left.
+#[derive(Debug)]
+pub struct Stopped(());
+
+impl Boundary {
+    /// Starts a boundary. Must be called on a thread that outlives it: the kernel ends a child whose
+    /// forking thread ends.
+    ///
+    /// `canary` is a file outside that the self-test must not be able to read, `port` a loopback
+    /// port outside that it must not be able to reach. A plan that pins protected paths needs a record of
+    /// `placeholders`.
+    ///
+    /// # Errors
+    /// The step that failed; nothing is left running then.
+    pub fn start(
+        program: &PinnedProgram,
+        grant: &Grant,
+        plan: &BoundaryPlan,
+        canary: Option<PathBuf>,
+        port: Option<u16>,
+        placeholders: Option<&Placeholders>,
+    ) -> Result<Self, BoundaryError> {
+        let failed = |doing| {
+            move |error: rustix::io::Errno| BoundaryError::Supervisor {
+                doing,
+                source: error.into(),
+            }
+        };
+        let writable = grant.bounds().write.permits(&grant.workspace().root);
+        let targets = Targets {
+            canary,
+            port,
+            supervisor: rustix::process::getpid().as_raw_nonzero().get(),
+            read_only: (!writable).then(|| plan.workspace.path.clone()),
+        };
+        let (sealed_grant, _) = grant.seal();
+        let grant = String::from_utf8(sealed_grant).map_err(|_| BoundaryError::Frame)?;
+        let sealed = launch::seal(&Launch {
+            grant,
+            plan: plan.clone(),
+            targets,
+        })?;
+        let (control, theirs) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(failed("make a control socket"))?;
+        let (liveness, alive) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+            .map_err(failed("make a liveness pipe"))?;
+        let arguments: [&CStr; 2] = [c"deputize", c"__init"];
+        let mut given = vec![theirs.as_fd(), sealed.as_fd(), liveness.as_fd()];
+        given.extend(placeholders.map(Placeholders::descriptor));
+        let stage = sys::spawn_pinned(&program.0, &arguments, &given).map_err(|source| {
+            BoundaryError::Supervisor {
+                doing: "start __init",
+                source,
+            }
+        })?;
+        drop(theirs);
+        drop(liveness);
+        let born = await_frame(&control, START);
+        // The first stage has ended, or fails to; it never outlives this.
+        if born.is_err() {
+            // It may be gone already.
+            let _ = rustix::process::kill_process(stage, Signal::KILL);
+        }
+        waitpid(Some(stage), WaitOptions::empty()).map_err(failed("wait for the first stage"))?;
+        let mut born = born?;
+        let init = match born.kind {
+            Kind::Born => born.fds.pop().ok_or(BoundaryError::Frame)?,
+            Kind::Failed => return Err(step_of(&born)),
+            _ => return Err(BoundaryError::Frame),
+        };
+        let level = plan.level;
+        let mut boundary = Self {
+            level,
+            control,
+            init,
+            _liveness: alive,
+            next_command: 1,
+            stopped: false,
+        };
+        match await_frame(&boundary.control, START) {
+            Ok(frame) if frame.kind == Kind::Ready => Ok(boundary),
+            outcome => {
+                boundary.end()?;
+                Err(match outcome {
+                    Ok(frame) if frame.kind == Kind::Failed => step_of(&frame),
+                    Ok(_) => BoundaryError::Frame,
+                    Err(error) => error,
+                })
+            }
+        }
+    }
+
+    /// The level that this boundary was planned and built at.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Opens a worker and waits for its self-test. The socket carries frames: four bytes of length,
+    /// little-endian, then JSON.
+    ///
+    /// # Errors
+    /// The step of the confinement that failed.
+    pub fn open_worker(&mut self) -> Result<(OwnedFd, SelfTest), BoundaryError> {
+        const HELLO_BYTES: usize = 64 << 10;
+        let supervisor = |doing| move |source| BoundaryError::Supervisor { doing, source };
+        let (ours, theirs) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(|error| supervisor("make a worker socket")(error.into()))?;
+        self.send(&Frame::new(Kind::OpenWorker, 0, 0), &[theirs.as_fd()])?;
+        drop(theirs);
+        let hello = worker::read_frame(&ours, HELLO_BYTES)
+            .map_err(supervisor("read the worker's first frame"))?
+            .ok_or(BoundaryError::Ended)?;
+        match serde_json::from_slice(&hello).map_err(|_| BoundaryError::Frame)? {
+            Hello::Ready(outcome) => Ok((ours, outcome)),
+            Hello::Failed {
+                step,
+                errno,
+                detail,
+            } => Err(BoundaryError::Step {
+                step: step.unwrap_or(Step::Program),
+                errno,
+                detail,
+            }),
+        }
+    }
+
+    /// Starts a command with these standard streams.
+    ///
+    /// # Errors
+    /// When the control socket fails. What happens inside is told by [`Boundary::await_end`].
+    pub fn run(
+        &mut self,
+        spec: &CommandSpec,
+        streams: [BorrowedFd<'_>; 3],
+    ) -> Result<Command, BoundaryError> {
+        let id = self.next_command;
+        self.next_command += 1;
+        let sealed = launch::seal(spec)?;
+        let [stdin, stdout, stderr] = streams;
+        self.send(
+            &Frame::new(Kind::Run, id, 0),
+            &[sealed.as_fd(), stdin, stdout, stderr],
+        )?;
+        Ok(Command(id))
+    }
+
+    /// Sends a signal to every process of a command.
+    ///
+    /// # Errors
+    /// When the control socket fails.
+    pub fn signal(&mut self, command: Command, number: i32) -> Result<(), BoundaryError> {
+        self.send(&Frame::new(Kind::Signal, command.0, i64::from(number)), &[])
+    }
+
+    /// The socket that becomes readable when something ended.
+    #[must_use]
+    pub fn control(&self) -> BorrowedFd<'_> {
+        self.control.as_fd()
+    }
+
+    /// Waits until a command has ended and nothing of it is left.
+    ///
+    /// # Errors
+    /// When the boundary ends first.
+    pub fn await_end(
+        &mut self,
+        command: Command,
+    ) -> Result<(CommandEnd, Option<SelfTest>), BoundaryError> {
+        loop {
+            let frame = frame::receive(&self.control)?.ok_or(BoundaryError::Ended)?;
+            if frame.kind == Kind::Ended && frame.id == command.0 {
+                return Ok(end_of(&frame));
+            }
+        }
+    }
+
+    /// Ends everything inside. Returns only when nothing is left: the kernel reports init's end when
+    /// its namespace is empty.
+    ///
+    /// # Errors
+    /// When the kernel refuses to wait, which leaves the end unproven.
+    pub fn stop(mut self) -> Result<Stopped, BoundaryError> {
+        self.end()?;
+        Ok(Stopped(()))
+    }
+
+    fn end(&mut self) -> Result<(), BoundaryError> {
+        self.stopped = true;
+        let failed = |error: rustix::io::Errno| BoundaryError::Supervisor {
+            doing: "wait for the boundary's end",
+            source: error.into(),
+        };
+        if self.level != Level::Full {
+            // Init hunts its children itself; it gets time for that.
+            let _ = pidfd_send_signal(&self.init, Signal::TERM);
+            let mut fds = [PollFd::new(&self.init, PollFlags::IN)];
+            let _ = poll(&mut fds, Some(&timespec(GRACE)));
+        }
+        // One that has ended already takes no signal.
+        let _ = pidfd_send_signal(&self.init, Signal::KILL);
+        loop {
+            match waitid(WaitId::PidFd(self.init.as_fd()), WaitIdOptions::EXITED) {
+                Err(rustix::io::Errno::INTR) => {}
+                outcome => return outcome.map(drop).map_err(failed),
+            }
+        }
+    }
+
+    fn send(&self, frame: &Frame, fds: &[BorrowedFd<'_>]) -> Result<(), BoundaryError> {
+        frame::send(&self.control, frame, fds).map_err(|source| BoundaryError::Supervisor {
+            doing: "write to the control socket",
+            source,
+        })
+    }
+}
+
+impl Drop for Boundary {
+    fn drop(&mut self) {
+        if !self.stopped {
+            // Nobody is left to tell; the kernel ends init with us in any case.
+            let _ = self.end();
+        }
+    }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(duration.subsec_nanos()),
+    }
+}
+
+fn await_frame(control: &OwnedFd, patience: Duration) -> Result<Frame, BoundaryError> {
+    let deadline = Instant::now() + patience;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let mut fds = [PollFd::new(control, PollFlags::IN)];
+        match poll(&mut fds, Some(&timespec(left))) {
+            Ok(0) => {
+                return Err(BoundaryError::Supervisor {
+                    doing: "wait for the boundary to start",
+                    source: io::Error::from(io::ErrorKind::TimedOut),
+                });
+            }
+            Ok(_) => return frame::receive(control)?.ok_or(BoundaryError::Ended),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => {
+                return Err(BoundaryError::Supervisor {
+                    doing: "wait for the boundary to start",
+                    source: error.into(),
+                });
+            }
+        }
+    }
+}
+
+fn step_of(frame: &Frame) -> BoundaryError {
+    let step = Step::from_wire(frame.value).unwrap_or(Step::ReadLaunch);
+    let errno = i32::try_from(frame.id).ok().filter(|errno| *errno != 0);
+    let detail = String::from_utf8_lossy(&frame.detail).into_owned();
+    BoundaryError::Step {
+        step,
+        errno,
+        detail,
+    }
+}
+
+fn end_of(frame: &Frame) -> (CommandEnd, Option<SelfTest>) {
+    match serde_json::from_slice::<CommandReport>(&frame.detail) {
+        Ok(report) => (report.end, report.self_test),
+        Err(_) if frame.value == -1 => {
+            let detail = String::from_utf8_lossy(&frame.detail).into_owned();
+            (CommandEnd::NotStarted { step: None, detail }, None)
+        }
+        // The mini-init was ended before it could report: all of it by the same signal.
+        Err(_) => {
+            let status = i32::try_from(frame.value).unwrap_or(0);
+            let number = if libc::WIFSIGNALED(status) {
+                libc::WTERMSIG(status)
+            } else {
+                libc::SIGKILL
+            };
+            (CommandEnd::Signalled(number), None)
+        }
+    }
+}
