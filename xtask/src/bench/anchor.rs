@@ -10,7 +10,7 @@ pub(super) const NOTE: &str = "\
 `plain` runs the command alone. `bubblewrap` gets every namespace, no capabilities, the system's \
 folders and the\nrepository read-only, a /proc, /dev and /tmp of its own, nothing of home, and the \
 repository's `.env` masked; it sets\nno Landlock rules and no system call filter, which `deputize \
-exec` does. CPU counts every process that was waited for.";
+exec` does. CPU counts every process of the tree, also those that nobody waited for.";
 
 /// Folders of the system that the command sees. A link stays a link.
 const SYSTEM: [&str; 8] = [
