@@ -1,0 +1,28 @@
+//! Looking for processes that should be gone.
+
+use std::fs;
+
+/// Ids of the processes whose command line contains `needle`, apart from our own.
+///
+/// A test gives its payload an argument that nothing else on the machine has.
+#[must_use]
+pub fn processes_naming(needle: &str) -> Vec<u32> {
+    fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|id| *id != std::process::id())
+        .filter(|id| {
+            // A process that ended in between has no command line.
+            let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(needle)
+        })
+        .collect()
+}
+
+/// Whether a process exists and isn't a zombie that only waits to be reaped.
+#[must_use]
+pub fn alive(id: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, fields)| !fields.starts_with(['Z', 'X']))
+}
