@@ -15,6 +15,8 @@
 mod bounds;
 mod budget;
 mod grant;
+#[cfg(test)]
+mod lattice_laws;
 mod mode;
 pub mod preflight;
 mod preset;

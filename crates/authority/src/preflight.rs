@@ -1,1 +1,0 @@
-//! Preflight (S2).

@@ -1,0 +1,198 @@
+//! Which folders a child may work in.
+
+use std::path::{Path, PathBuf};
+
+use super::{Surroundings, root_of};
+use crate::{Refusal, Root, Workspace, escape};
+
+/// A folder that a request names, and what is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FolderFact {
+    /// The absolute path as asked, `.` and `..` resolved by name only.
+    pub asked: PathBuf,
+    /// What was found.
+    pub found: Found,
+}
+
+/// What is at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// A folder.
+    Folder {
+        /// Every link resolved.
+        canonical: PathBuf,
+        /// Its device.
+        device: u64,
+        /// Its inode.
+        inode: u64,
+    },
+    /// Something that is no folder.
+    Other {
+        /// Every link resolved.
+        canonical: PathBuf,
+    },
+    /// Nothing.
+    Missing,
+    /// It can't be looked at, for this reason.
+    Unreadable(String),
+}
+
+/// A folder that no child works in, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reserved {
+    /// Canonical path.
+    pub path: PathBuf,
+    /// What it is, as in "Deputize's state folder".
+    pub what: &'static str,
+}
+
+/// Folders of coding agents, wherever they lie: what is in them configures agents.
+const AGENT_FOLDERS: [&str; 6] = [
+    ".deputize",
+    ".pi",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".agents",
+];
+
+/// The folder that the child will work in.
+pub(super) fn workspace(around: &Surroundings) -> Result<Workspace, Refusal> {
+    let fact = &around.workdir;
+    let shown = shown(&fact.asked);
+    match &fact.found {
+        Found::Folder {
+            canonical,
+            device,
+            inode,
+        } => {
+            refuse_link_out(&fact.asked, canonical, around)?;
+            let root = allowed(canonical, "workdir", around)?;
+            Ok(Workspace {
+                root,
+                device: *device,
+                inode: *inode,
+            })
+        }
+        Found::Other { .. } => Err(Refusal::new(
+            "workdir_not_folder",
+            "workdir",
+            format!("`{shown}` is not a folder"),
+            "name the folder that holds it",
+        )),
+        Found::Missing => Err(missing(&shown, "workdir")),
+        Found::Unreadable(why) => Err(Refusal::new(
+            "workdir_unreadable",
+            "workdir",
+            format!("`{shown}` can't be opened: {}", escape(why)),
+            "give yourself access to it, or choose another folder",
+        )),
+    }
+}
+
+/// A further root that a person named.
+pub(super) fn root(fact: &FolderFact, field: &str, around: &Surroundings) -> Result<Root, Refusal> {
+    let shown = shown(&fact.asked);
+    match &fact.found {
+        Found::Folder { canonical, .. } | Found::Other { canonical } => {
+            allowed(canonical, field, around)
+        }
+        Found::Missing => Err(missing(&shown, field)),
+        Found::Unreadable(why) => Err(Refusal::new(
+            "root_unreadable",
+            field,
+            format!("`{shown}` can't be opened: {}", escape(why)),
+            "give yourself access to it, or leave it out",
+        )),
+    }
+}
+
+/// What is worth saying about a folder that is fine.
+pub(super) fn note(around: &Surroundings, workspace: &Workspace) -> Option<String> {
+    (around.workdir.asked != workspace.path()).then(|| {
+        format!(
+            "the folder is a link: working in `{}`",
+            shown(workspace.path())
+        )
+    })
+}
+
+fn missing(shown: &str, field: &str) -> Refusal {
+    Refusal::new(
+        "folder_missing",
+        field,
+        format!("there is no `{shown}`"),
+        "check the path; nothing was created",
+    )
+}
+
+/// A link inside the caller's folder that leads out of it isn't followed silently: whoever put it
+/// there would choose what the child sees.
+fn refuse_link_out(asked: &Path, canonical: &Path, around: &Surroundings) -> Result<(), Refusal> {
+    let named_inside = asked.starts_with(&around.caller);
+    if named_inside && !canonical.starts_with(&around.caller) {
+        return Err(Refusal::new(
+            "workdir_link_out",
+            "workdir",
+            format!(
+                "`{}` is a link out of this folder, to `{}`",
+                shown(asked),
+                shown(canonical)
+            ),
+            "name the target itself if you mean it",
+        ));
+    }
+    Ok(())
+}
+
+fn allowed(canonical: &Path, field: &str, around: &Surroundings) -> Result<Root, Refusal> {
+    let shown = shown(canonical);
+    if canonical == Path::new("/") {
+        return Err(Refusal::new(
+            "root_is_everything",
+            field,
+            "the folder is `/`, the whole machine",
+            "choose the project's folder",
+        ));
+    }
+    if around
+        .home
+        .as_ref()
+        .is_some_and(|home| home.starts_with(canonical))
+    {
+        return Err(Refusal::new(
+            "root_is_home",
+            field,
+            format!("`{shown}` is, or contains, your home folder with its keys and settings"),
+            "choose the project's folder below it",
+        ));
+    }
+    if let Some(reserved) = around
+        .reserved
+        .iter()
+        .find(|known| canonical.starts_with(&known.path))
+    {
+        return Err(Refusal::new(
+            "root_is_reserved",
+            field,
+            format!("`{shown}` lies in {}", reserved.what),
+            "choose the project's folder",
+        ));
+    }
+    let agent = canonical
+        .components()
+        .find_map(|part| AGENT_FOLDERS.iter().find(|name| part.as_os_str() == **name));
+    if let Some(name) = agent {
+        return Err(Refusal::new(
+            "root_is_reserved",
+            field,
+            format!("`{shown}` lies in `{name}`, which configures coding agents"),
+            "choose the project's folder",
+        ));
+    }
+    root_of(canonical)
+}
+
+fn shown(path: &Path) -> String {
+    escape(&path.to_string_lossy())
+}

@@ -1,0 +1,218 @@
+use std::path::Path;
+
+use super::*;
+use crate::{Budget, Dimension, Tool};
+
+fn folder(path: &str) -> FolderFact {
+    FolderFact {
+        asked: path.into(),
+        found: Found::Folder {
+            canonical: path.into(),
+            device: 1,
+            inode: 2,
+        },
+    }
+}
+
+fn around(path: &str) -> Surroundings {
+    Surroundings {
+        caller: "/home/u/project".into(),
+        workdir: folder(path),
+        home: Some("/home/u".into()),
+        reserved: vec![Reserved {
+            path: "/home/u/.config".into(),
+            what: "the configuration folder",
+        }],
+        global: Bounds::ANY,
+        parent: None,
+    }
+}
+
+fn ask() -> RunRequest {
+    RunRequest {
+        prompt: b"look".to_vec(),
+        preset: "read-only".to_owned(),
+        ..RunRequest::default()
+    }
+}
+
+fn refused(request: &RunRequest, around: &Surroundings) -> (String, String) {
+    let refusal = child(request, around).expect_err("must be refused");
+    (refusal.code, refusal.field)
+}
+
+/// S2, D3: the grant is the preset's, in the folder that was named.
+#[test]
+fn a_plain_request_is_granted_what_the_preset_says() {
+    let granted = child(&ask(), &around("/home/u/project")).unwrap();
+    let bounds = granted.grant.bounds();
+    assert_eq!(granted.grant.preset(), Preset::ReadOnly);
+    assert!(bounds.write.is_none() && bounds.hosts.is_none() && bounds.commands.is_none());
+    assert!(bounds.tools.permits(&Tool::Grep) && !bounds.tools.permits(&Tool::Bash));
+    assert_eq!(bounds.budget.turns, Some(30));
+    let outside = Root::new("/home/u").unwrap();
+    assert!(!bounds.read.permits(&outside));
+}
+
+/// D3: `_` and `-` are equal; what isn't there yet is refused as that, what never was as unknown.
+#[test]
+fn preset_names() {
+    let with = |preset: &str| RunRequest {
+        preset: preset.to_owned(),
+        ..ask()
+    };
+    let here = around("/home/u/project");
+    assert!(child(&with("read_only"), &here).is_ok());
+    for preset in [
+        "general",
+        "workspace_write",
+        "read-only-git",
+        "full_parent_tools",
+    ] {
+        assert_eq!(
+            refused(&with(preset), &here).0,
+            "preset_not_available",
+            "{preset}"
+        );
+    }
+    assert_eq!(refused(&with("root"), &here).0, "unknown_preset");
+    assert_eq!(refused(&with("exec"), &here).0, "unknown_preset");
+}
+
+/// S2: roots that are refused, each with its code.
+#[test]
+fn roots_that_no_child_gets() {
+    for (path, code) in [
+        ("/", "root_is_everything"),
+        ("/home", "root_is_home"),
+        ("/home/u", "root_is_home"),
+        ("/home/u/.config/tool", "root_is_reserved"),
+        ("/home/u/project/.claude/agents", "root_is_reserved"),
+    ] {
+        assert_eq!(
+            refused(&ask(), &around(path)),
+            (code.to_owned(), "workdir".to_owned()),
+            "{path}"
+        );
+    }
+}
+
+/// S2: a folder that isn't there, is no folder, or is a link out.
+#[test]
+fn folders_that_are_not_what_they_seem() {
+    let mut here = around("/home/u/project");
+    for (found, code) in [
+        (Found::Missing, "folder_missing"),
+        (
+            Found::Other {
+                canonical: "/home/u/project/x".into(),
+            },
+            "workdir_not_folder",
+        ),
+        (
+            Found::Unreadable("permission denied".to_owned()),
+            "workdir_unreadable",
+        ),
+        (
+            Found::Folder {
+                canonical: "/srv/other".into(),
+                device: 1,
+                inode: 2,
+            },
+            "workdir_link_out",
+        ),
+    ] {
+        here.workdir = FolderFact {
+            asked: "/home/u/project/x".into(),
+            found,
+        };
+        assert_eq!(refused(&ask(), &here).0, code);
+    }
+    // Named from outside, a link is the person's own choice; it is noted.
+    here.workdir.asked = "/home/u/link".into();
+    let granted = child(&ask(), &here).unwrap();
+    assert_eq!(granted.grant.workspace().path(), Path::new("/srv/other"));
+    assert_eq!(granted.notes.len(), 1);
+}
+
+#[test]
+fn prompts_that_are_refused() {
+    let with = |prompt: Vec<u8>| RunRequest { prompt, ..ask() };
+    let here = around("/home/u/project");
+    assert_eq!(refused(&with(b" \n\t".to_vec()), &here).0, "prompt_empty");
+    assert_eq!(
+        refused(&with(vec![b'a'; 1 << 20]), &here).0,
+        "prompt_too_large"
+    );
+    assert_eq!(refused(&with(vec![b'a', 0xff]), &here).0, "prompt_not_utf8");
+    assert!(child(&with(b"a\x1b[31m\x00".to_vec()), &here).is_ok());
+}
+
+/// D4: a person's `--budget` replaces the preset's limit; the global layer still holds.
+#[test]
+fn a_person_can_raise_a_budget_up_to_the_global_ceiling() {
+    let request = RunRequest {
+        budget: vec![(Dimension::Turns, 500)],
+        ..ask()
+    };
+    let mut here = around("/home/u/project");
+    assert_eq!(
+        child(&request, &here).unwrap().grant.bounds().budget.turns,
+        Some(500)
+    );
+    here.global.budget = Budget {
+        turns: Some(40),
+        ..Budget::UNLIMITED
+    };
+    assert_eq!(
+        child(&request, &here).unwrap().grant.bounds().budget.turns,
+        Some(40)
+    );
+}
+
+/// S5, S6: a child of a child gets no more than its parent has, and only as deep as granted.
+#[test]
+fn nesting_shrinks_and_ends() {
+    let mut here = around("/home/u/project");
+    let parent = child(&ask(), &here).unwrap().grant;
+    here.parent = Some(parent.clone());
+    assert_eq!(refused(&ask(), &here).0, "nesting_not_granted");
+
+    let deep = Grant::of_principal(Preset::ReadOnly, parent.workspace().clone(), Bounds::ANY)
+        .attenuate(
+            Layer::Preset,
+            &Bounds {
+                depth: 1,
+                ..parent.bounds().clone()
+            },
+        );
+    here.parent = Some(deep.clone());
+    let granted = child(&ask(), &here).unwrap().grant;
+    assert!(granted.bounds().is_within(deep.bounds()));
+    assert_eq!(granted.bounds().depth, 0);
+    here.workdir = folder("/srv/other");
+    assert_eq!(refused(&ask(), &here).0, "workdir_outside_parent");
+}
+
+#[test]
+fn exec_reads_the_folder_and_writes_nothing_unless_asked() {
+    let mut request = ExecRequest {
+        argv: vec!["ls".into()],
+        ..ExecRequest::default()
+    };
+    let here = around("/home/u/project");
+    let grant = exec(&request, &here).unwrap();
+    assert!(grant.bounds().write.is_none());
+    request.write.push(folder("/home/u/project"));
+    assert!(
+        exec(&request, &here)
+            .unwrap()
+            .bounds()
+            .write
+            .permits(&grant.workspace().root)
+    );
+    request.read.push(folder("/home/u"));
+    assert_eq!(exec(&request, &here).unwrap_err().code, "root_is_home");
+    request.argv.clear();
+    assert_eq!(exec(&request, &here).unwrap_err().code, "command_missing");
+}
