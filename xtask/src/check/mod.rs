@@ -6,6 +6,7 @@
 mod coverage;
 mod deny;
 mod layers;
+mod links;
 mod rooms;
 mod sizes;
 
@@ -21,7 +22,7 @@ use crate::workspace::Workspace;
 /// Runs every check.
 pub(crate) fn check(workspace: &Workspace, install: Install) -> Result<(), Failure> {
     type Step<'a> = (&'static str, Box<dyn Fn() -> Result<(), Failure> + 'a>);
-    let steps: [Step<'_>; 8] = [
+    let steps: [Step<'_>; 9] = [
         (
             "format",
             Box::new(|| cargo(workspace, &["fmt", "--all", "--check"])),
@@ -35,6 +36,7 @@ pub(crate) fn check(workspace: &Workspace, install: Install) -> Result<(), Failu
             "coverage",
             Box::new(|| report(coverage::findings(workspace)?)),
         ),
+        ("links", Box::new(|| report(links::findings(workspace)?))),
         ("licences", Box::new(|| deny::deny(workspace, install))),
         ("lints", Box::new(|| lints(workspace))),
         ("docs", Box::new(|| docs(workspace))),
