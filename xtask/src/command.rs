@@ -1,6 +1,7 @@
 //! Running other programs: shown, captured, or both at once.
 
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -14,9 +15,11 @@ const POLL: Duration = Duration::from_millis(20);
 /// How long the streams of a command that has ended may stay silent before they are left alone.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// The command as a person would type it.
+/// The command as a person would type it: the program by its name alone.
 pub(crate) fn typed(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let program = Path::new(command.get_program());
+    let name = program.file_name().unwrap_or(program.as_os_str());
+    let words = std::iter::once(name).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     words.join(" ")
 }
@@ -162,7 +165,7 @@ pub(crate) fn color() -> &'static str {
 }
 
 /// Finds a program in PATH.
-pub(crate) fn find(program: &str) -> Option<std::path::PathBuf> {
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
         .map(|folder| folder.join(program))

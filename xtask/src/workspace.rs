@@ -89,10 +89,10 @@ impl Workspace {
         })
     }
 
-    /// Builds every program that the tests need, in the one profile and feature set that all steps
-    /// share, and says where they are.
+    /// Builds the programs and everything that tests them, in the one profile and feature set that
+    /// all steps share, and says where they are.
     pub(crate) fn build_tests(&self) -> Result<Vec<Program>, Failure> {
-        self.build(&["test", "--workspace", "--no-run"])
+        self.build(&["build", "--workspace", "--all-targets"])
     }
 
     /// Builds what people run, and the measuring programs beside it, as it is released.

@@ -33,14 +33,9 @@ pub(super) fn deny(workspace: &Workspace, install: Install) -> Result<(), Failur
         command.current_dir(workspace.root());
         command
     };
-    command::show(deny().args([
-        "--log-level",
-        "warn",
-        "check",
-        "licenses",
-        "bans",
-        "sources",
-    ]))?;
+    let check = ["--log-level", "warn", "check", "--hide-inclusion-graph"];
+    let parts = ["licenses", "bans", "sources"];
+    command::show(deny().args(check).args(parts))?;
     match command::within(deny().args(["fetch", "db"]), FETCH_LIMIT) {
         Ok(_) => command::show(deny().args(["check", "--disable-fetch", "advisories"])),
         Err(_) => {

@@ -36,7 +36,10 @@ pub(super) fn page(sources: &[Source]) -> String {
 fn rows(text: &str) -> Vec<Row> {
     text.match_indices(MAKER)
         .filter_map(|(at, _)| {
-            let mut shown = arguments(&text[at + MAKER.len()..]).into_iter();
+            let arguments = arguments(&text[at + MAKER.len()..]).into_iter();
+            let mut shown = arguments.map(|argument| {
+                literal(&argument).or_else(|| literal(constant(text, argument.trim())?))
+            });
             let code = shown.next()?.filter(|code| is_code(code))?;
             let mut next = || shown.next().flatten().unwrap_or_else(|| "…".to_owned());
             Some([code, next(), next(), next()])
@@ -49,8 +52,14 @@ fn is_code(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(snake)
 }
 
-/// The arguments of a call, each as its first string literal if it is one or formats one.
-fn arguments(text: &str) -> Vec<Option<String>> {
+/// The value of a text constant in the same file.
+fn constant<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let declared = format!("const {name}: &str =");
+    text.split_once(&declared).map(|(_, value)| value)
+}
+
+/// The arguments of a call, as they are written.
+fn arguments(text: &str) -> Vec<String> {
     let mut arguments = vec![String::new()];
     let mut depth = 0_usize;
     let mut characters = text.chars();
@@ -80,7 +89,7 @@ fn arguments(text: &str) -> Vec<Option<String>> {
         }
         current(&mut arguments).push(character);
     }
-    arguments.iter().map(|argument| literal(argument)).collect()
+    arguments
 }
 
 fn current(arguments: &mut Vec<String>) -> &mut String {
@@ -153,10 +162,15 @@ mod tests {
                 fix(a, "not this"),
             ));
             Refusal::new(code, "field", "reason", "fix");
+            const FIELD: &str = "model";
+            Refusal::new("known", FIELD, reason, OTHER);
         "#;
         assert_eq!(
             rows(text),
-            [["no_model", "model `{…}`, {x}", "a, \"b\" \\| c", "…"].map(str::to_owned)]
+            [
+                ["no_model", "model `{…}`, {x}", "a, \"b\" \\| c", "…"].map(str::to_owned),
+                ["known", "model", "…", "…"].map(str::to_owned),
+            ]
         );
     }
 
