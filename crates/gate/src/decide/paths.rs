@@ -123,10 +123,10 @@ fn suits(call: &Call, kind: Kind, path: &Path) -> Result<(), Stop> {
     match (call, kind) {
         (Call::Read { .. }, Kind::Folder) => wrong(&rule::PATH_NOT_A_FILE, "List a folder with ls"),
         (Call::Read { .. }, Kind::File)
-        | (Call::Grep { .. }, Kind::File | Kind::Folder)
-        | (Call::Find { .. } | Call::Rank { .. }, Kind::Folder)
+        | (Call::Grep { .. } | Call::Rank { .. }, Kind::File | Kind::Folder)
+        | (Call::Find { .. }, Kind::Folder)
         | (Call::Ls { .. }, _) => Ok(()),
-        (Call::Read { .. } | Call::Grep { .. }, _) => {
+        (Call::Read { .. } | Call::Grep { .. } | Call::Rank { .. }, _) => {
             wrong(&rule::PATH_NOT_A_FILE, "Use the path of a regular file")
         }
         _ => wrong(&rule::PATH_NOT_A_FOLDER, "Use the path of a folder"),
