@@ -1,0 +1,122 @@
+//! What a run is given.
+
+use deputize_authority::{Budget, Tool};
+use deputize_model::{ModelLabel, Price, ToolSpec};
+
+/// Everything that the loop needs to know about its run. It holds no rights: those are in the grant.
+#[derive(Debug, Clone)]
+pub struct Brief {
+    /// The run's id.
+    pub run: String,
+    /// The task, in the principal's words.
+    pub prompt: String,
+    /// The folder that the child works in, as an absolute path.
+    pub workspace: String,
+    /// The tools in effect.
+    pub tools: Vec<OfferedTool>,
+    /// How much may be used.
+    pub budget: Budget,
+    /// What the model's tokens cost; `None` where nobody knows.
+    pub price: Option<Price>,
+    /// The model, as it was chosen.
+    pub model: String,
+    /// What kind of thing that is.
+    pub model_label: ModelLabel,
+    /// The most output tokens of one turn.
+    pub max_output_tokens: u64,
+    /// The agent definition's own instructions.
+    pub definition: Option<String>,
+    /// Instructions that were found in the project: its text, not the principal's.
+    pub project: Option<String>,
+}
+
+/// A tool that the child can call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfferedTool {
+    /// How it is described to the model.
+    pub spec: ToolSpec,
+    /// What a call of it uses and changes.
+    pub kind: CallKind,
+}
+
+/// What a call uses and changes, as far as budget and loop guard care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallKind {
+    /// It looks, and changes nothing.
+    Look,
+    /// It looks at something that changes by itself: repeating it is its purpose.
+    Poll,
+    /// It changes a file.
+    Change,
+    /// It runs a command, which may change anything.
+    Run,
+}
+
+impl CallKind {
+    /// The kind of a built-in tool's calls.
+    #[must_use]
+    pub fn of(tool: Tool) -> Self {
+        match tool {
+            Tool::Read | Tool::Ls | Tool::Find | Tool::Grep => Self::Look,
+            Tool::Write | Tool::Edit => Self::Change,
+            Tool::Bash | Tool::Exec => Self::Run,
+        }
+    }
+
+    /// Whether others may see something new after it.
+    pub(crate) fn may_change_state(self) -> bool {
+        matches!(self, Self::Change | Self::Run)
+    }
+}
+
+impl Brief {
+    /// The kind of a call by its tool's name. A built-in tool that isn't offered has its own kind all
+    /// the same; a name that nobody knows will be refused and changes nothing.
+    pub(crate) fn kind(&self, tool: &str) -> CallKind {
+        self.tools
+            .iter()
+            .find(|offered| offered.spec.name == tool)
+            .map(|offered| offered.kind)
+            .or_else(|| tool.parse().ok().map(CallKind::of))
+            .unwrap_or(CallKind::Look)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn brief(budget: Budget) -> Brief {
+        Brief {
+            run: "run-1".to_owned(),
+            prompt: "Where are limits enforced?".to_owned(),
+            workspace: "/work/repo".to_owned(),
+            tools: [Tool::Read, Tool::Grep]
+                .map(|tool| OfferedTool {
+                    spec: ToolSpec {
+                        name: tool.name().to_owned(),
+                        description: String::new(),
+                        parameters: serde_json::Value::Null,
+                    },
+                    kind: CallKind::of(tool),
+                })
+                .into(),
+            budget,
+            price: None,
+            model: "script".to_owned(),
+            model_label: ModelLabel::Scripted,
+            max_output_tokens: 1000,
+            definition: None,
+            project: None,
+        }
+    }
+
+    #[test]
+    fn a_tool_that_is_not_offered_keeps_its_kind() {
+        let brief = brief(Budget::UNLIMITED);
+        assert_eq!(brief.kind("grep"), CallKind::Look);
+        assert_eq!(brief.kind("bash"), CallKind::Run);
+        assert_eq!(brief.kind("write"), CallKind::Change);
+        assert_eq!(brief.kind("teleport"), CallKind::Look);
+    }
+}
