@@ -20,8 +20,11 @@ pub(crate) fn typed(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let name = program.file_name().unwrap_or(program.as_os_str());
     let words = std::iter::once(name).chain(command.get_args());
-    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-    words.join(" ")
+    let words = words.map(|word| match word.to_string_lossy() {
+        script if script.contains('\n') => "'…'".into(),
+        word => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Runs a command with the terminal's own input and output, after showing it.

@@ -49,6 +49,11 @@ impl Ordinary {
         Ok(ordinary)
     }
 
+    /// The user id, which is the group id too.
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
     /// A folder of root's that everybody can read.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -79,6 +84,11 @@ impl Ordinary {
     pub(crate) fn adopt(&self, command: &mut Command) {
         // Where root asks for another user and names no groups, the standard library drops root's.
         command.uid(self.id).gid(self.id);
+        self.furnish(command);
+    }
+
+    /// Gives a command the environment of the user, and the rights that it had.
+    pub(crate) fn furnish(&self, command: &mut Command) {
         command.env_clear();
         command.env("HOME", self.home());
         command.env("TMPDIR", self.temporary());

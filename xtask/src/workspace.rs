@@ -71,12 +71,15 @@ impl Workspace {
         command
     }
 
+    /// Where cargo builds.
+    pub(crate) fn target(&self) -> PathBuf {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+        self.root.join(target.unwrap_or_else(|| "target".into()))
+    }
+
     /// Folder for what a task keeps between runs.
     pub(crate) fn scratch(&self) -> PathBuf {
-        let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-        self.root
-            .join(target.unwrap_or_else(|| "target".into()))
-            .join("xtask")
+        self.target().join("xtask")
     }
 
     /// `cargo metadata`, with the resolved graph. Fails when Cargo.lock is out of date.
