@@ -6,13 +6,15 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod scout;
 mod scripted;
+mod selected;
 
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use deputize_model::{Message, ModelClient, ModelError, Sleeper, Turn, TurnRequest};
+use deputize_model::{Edge, Message, ModelClient, ModelError, Sleeper, Turn, TurnRequest};
 
 /// Every file beside this one is a module of it, so none is forgotten.
 #[test]
@@ -29,8 +31,9 @@ fn every_file_is_listed() {
     }
 }
 
-/// An edge that remembers how long it was asked to wait.
+/// An edge that holds one script and remembers how long it was asked to wait.
 struct FakeEdge {
+    script: Vec<u8>,
     waits: Arc<Waits>,
 }
 
@@ -45,6 +48,23 @@ impl Sleeper for Waits {
 }
 
 impl FakeEdge {
+    fn holding(script: &str) -> Self {
+        Self {
+            script: script.as_bytes().to_vec(),
+            waits: Arc::default(),
+        }
+    }
+}
+
+impl Edge for FakeEdge {
+    fn script(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
+        if path == "absent.json" {
+            return Err("no such file".to_owned());
+        }
+        assert!(limit > 0);
+        Ok(self.script.clone())
+    }
+
     fn sleeper(&self) -> Arc<dyn Sleeper> {
         Arc::clone(&self.waits) as Arc<dyn Sleeper>
     }
@@ -61,8 +81,11 @@ fn request(messages: Vec<Message>) -> TurnRequest {
 
 /// One turn of a client that never really waits.
 fn turn(client: &dyn ModelClient, messages: Vec<Message>) -> Result<Turn, ModelError> {
-    let request = request(messages);
-    let mut future = pin!(client.turn(&request));
+    turn_of(client, &request(messages))
+}
+
+fn turn_of(client: &dyn ModelClient, request: &TurnRequest) -> Result<Turn, ModelError> {
+    let mut future = client.turn(request);
     match future
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))

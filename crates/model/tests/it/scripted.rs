@@ -1,19 +1,15 @@
 //! The scripted model.
 
 use deputize_model::{
-    MAX_SCRIPT_BYTES, Message, ModelClient as _, ModelError, ModelLabel, ModelName, Price, Script,
-    ScriptError, ScriptedModel, Stop, ToolOutcome,
+    Edge as _, MAX_SCRIPT_BYTES, Message, ModelClient as _, ModelError, ModelLabel, ModelName,
+    Price, Script, ScriptError, ScriptedModel, Stop, ToolOutcome,
 };
-use std::sync::Arc;
-
 use serde_json::json;
 
 use crate::{FakeEdge, turn};
 
 fn model(script: &str) -> (ScriptedModel, FakeEdge) {
-    let edge = FakeEdge {
-        waits: Arc::default(),
-    };
+    let edge = FakeEdge::holding(script);
     let script = Script::parse(script.as_bytes()).unwrap();
     let model = ScriptedModel::new(
         ModelName::Script("s.json".to_owned()),
