@@ -23,6 +23,7 @@ mod limits;
 mod ls;
 mod name_glob;
 mod output;
+mod rank;
 mod read;
 mod sniff;
 mod text;

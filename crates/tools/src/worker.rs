@@ -8,6 +8,7 @@ use deputize_gate::{Bound, BoundPath, Call, Kind, Sealed};
 use crate::beneath::{Beneath, Lost, OpenError, Roots};
 use crate::grep::{Pattern, grep};
 use crate::output::{ToolFailure, ToolOutput};
+use crate::rank::rank;
 use crate::wire::{Request, Response};
 use crate::{evidence, facts, find, ls, read};
 
@@ -117,10 +118,9 @@ impl Worker {
                 };
                 grep(&place, &self.workspace, &pattern, &self.secrets)
             }
-            Call::Rank { .. } => Err(ToolFailure::new(
-                "not_available",
-                "ranked search is not available yet: use `pattern`",
-            )),
+            Call::Rank { terms, limit, .. } => {
+                rank(&place, &self.workspace, terms, *limit, &self.secrets)
+            }
             Call::Exec(_) => Err(not_a_file_tool()),
         }
     }

@@ -42,19 +42,28 @@ impl Default for Allowance {
     }
 }
 
-const SOURCES: [&str; 3] = [".ignore", ".gitignore", ".git/info/exclude"];
+/// Where rules stand, and the entry of a folder that tells whether they are there.
+const SOURCES: [(&str, &str); 3] = [
+    (".ignore", ".ignore"),
+    (".gitignore", ".gitignore"),
+    (".git/info/exclude", ".git"),
+];
 
 impl Rules {
-    /// The rules inside a folder: these, and its own. `base` is its path, relative to where paths
-    /// that are asked about count from.
+    /// The rules inside a folder: these, and its own. `has` tells whether it has an entry; `base` is
+    /// its path, relative to where paths that are asked about count from.
     pub(super) fn inside(
         &self,
         root: &OwnedFd,
         folder: &Path,
         base: &Path,
+        has: impl Fn(&str) -> bool,
         allowance: &mut Allowance,
     ) -> Self {
-        let sources = SOURCES.map(|name| read(root, &folder.join(name), base, allowance));
+        let sources = SOURCES.map(|(name, entry)| match has(entry) {
+            true => read(root, &folder.join(name), base, allowance),
+            false => Gitignore::empty(),
+        });
         if sources.iter().all(Gitignore::is_empty) {
             return self.clone();
         }

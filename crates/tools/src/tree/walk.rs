@@ -87,7 +87,7 @@ impl<V: FnMut(&Entry<'_>) -> Flow> Walk<'_, V> {
         let mut folder = PathBuf::new();
         for name in way {
             // Patterns of folders above match paths from the granted root: see `seen_from_root`.
-            rules = rules.inside(root, &folder, &folder, &mut self.allowance);
+            rules = rules.inside(root, &folder, &folder, |_| true, &mut self.allowance);
             folder.push(name);
             if rules.ignore(&folder, FileType::Directory) {
                 return Rules::default();
@@ -107,12 +107,13 @@ impl<V: FnMut(&Entry<'_>) -> Flow> Walk<'_, V> {
             self.summary.unreadable += 1;
             return Flow::Continue;
         };
-        let base = self.seen_from_root(folder);
-        let rules = rules.inside(start, folder, &base, &mut self.allowance);
         let Some(mut entries) = self.list(&handle) else {
             self.summary.unreadable += 1;
             return Flow::Continue;
         };
+        let base = self.seen_from_root(folder);
+        let has = |wanted: &str| entries.iter().any(|(name, _)| name == wanted);
+        let rules = rules.inside(start, folder, &base, has, &mut self.allowance);
         entries.sort_unstable_by(|a, b| (is_folder(a.1), &a.0).cmp(&(is_folder(b.1), &b.0)));
         let mut folders = Vec::new();
         for (name, kind) in entries {

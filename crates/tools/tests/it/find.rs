@@ -76,7 +76,7 @@ fn odd_names_are_found_and_escaped() {
 /// G10: a tree deeper than a path is long is walked as far as paths reach.
 #[test]
 fn g10_ten_thousand_nested_folders_end_the_walk_not_the_worker() {
-    let mut world = World::new();
+    let mut world = World::in_memory();
     world.file("top.rs", "");
     let _nest = Nest::new(world.path("nest"), 10_000);
     let text = world.text("find", json!({"pattern": "*.rs"}));

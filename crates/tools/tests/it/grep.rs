@@ -102,7 +102,7 @@ fn results_are_bounded_and_say_so() {
 
 #[test]
 fn many_files_are_searched_by_several_threads_in_order() {
-    let mut world = World::new();
+    let mut world = World::in_memory();
     for number in 0..1_500 {
         world.file(
             format!("d{}/f{number:04}", number % 7),
@@ -167,5 +167,29 @@ fn odd_bytes_are_searched_and_shown_as_they_can_be() {
     assert_eq!(
         world.text("grep", json!({"pattern": "hit"})),
         "a:1:caf\u{fffd} hit\na:2:\\u{1b}[31mhit\n"
+    );
+}
+
+/// A ranked search passes the same gate and the same walk.
+#[test]
+fn g9_a_ranked_search_finds_the_place_and_no_secret() {
+    let mut world = world();
+    world.file(".env", "budget_limit=1\n");
+    world.file(
+        "src/budget.rs",
+        "/// Limits.\npub fn check_budget(limit: u64) {}\n",
+    );
+    let arguments = json!({"terms": ["budget", "limit"], "limit": 3});
+    let Outcome::Output(output) = world.call("grep", arguments) else {
+        panic!("no output");
+    };
+    let lines: Vec<&str> = output.text.raw().lines().collect();
+    let best: serde_json::Value = serde_json::from_str(lines[1]).unwrap();
+    assert_eq!(best["path"], "src/budget.rs");
+    assert_eq!(best["line"], 2);
+    assert!(!output.text.raw().contains(".env"), "{}", output.text.raw());
+    assert_eq!(
+        world.refused("grep", json!({"terms": ["a"], "path": ".env"})),
+        "secret.denied"
     );
 }

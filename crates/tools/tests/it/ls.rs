@@ -75,7 +75,7 @@ fn odd_names_are_one_line_each() {
 
 #[test]
 fn large_and_empty_folders_say_so() {
-    let mut world = World::new();
+    let mut world = World::in_memory();
     assert_eq!(world.text("ls", json!({})), "(the folder is empty)\n");
     for number in 0..1_003 {
         world.file(format!("f{number:04}"), "");

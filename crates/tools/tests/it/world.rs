@@ -30,9 +30,20 @@ impl World {
         Self::granting(|_| Vec::new())
     }
 
+    /// A world in memory where that can be had: for tests that make very many entries.
+    pub(crate) fn in_memory() -> Self {
+        let dir = tempfile::tempdir_in("/dev/shm")
+            .or_else(|_| tempfile::tempdir())
+            .unwrap();
+        Self::within(dir, |_| Vec::new())
+    }
+
     /// A world with more readable roots than the workspace.
     pub(crate) fn granting(more: impl FnOnce(&Path) -> Vec<PathBuf>) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::within(tempfile::tempdir().unwrap(), more)
+    }
+
+    fn within(dir: TempDir, more: impl FnOnce(&Path) -> Vec<PathBuf>) -> Self {
         let base = dir.path().canonicalize().unwrap();
         fs::create_dir(base.join("work")).unwrap();
         fs::create_dir(base.join("out")).unwrap();
