@@ -56,7 +56,7 @@ fn installed(workspace: &Workspace) -> Option<PathBuf> {
 fn build(workspace: &Workspace) -> Result<PathBuf, Failure> {
     let scratch = workspace.scratch();
     println!(
-        "  cargo-deny isn't installed: building {VERSION} into {}, once, in two to five minutes",
+        "  cargo-deny isn't installed: building {VERSION} into {}, once, which takes minutes",
         scratch.join("bin").display()
     );
     let mut cargo = workspace.cargo(&["install", "--quiet", "cargo-deny", "--locked"]);
