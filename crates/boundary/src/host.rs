@@ -152,6 +152,15 @@ impl HostFacts {
     }
 }
 
+impl HostFacts {
+    /// These facts after a start was refused: with the reason, as far as settings tell it.
+    #[must_use]
+    pub fn without_namespaces(mut self) -> Self {
+        self.namespaces_refused.get_or_insert_with(explain_refusal);
+        self
+    }
+}
+
 fn system_path(path: &Path) -> Option<SystemPath> {
     let meta = fs::symlink_metadata(path).ok()?;
     if meta.is_symlink() {

@@ -51,6 +51,6 @@ pub use init::init_main;
 pub use placeholders::Placeholders;
 pub use plan::BoundaryPlan;
 pub use selftest::{Attempt, SelfTest};
-pub use supervise::{Boundary, Command, PinnedProgram, Stopped, harden_supervisor};
+pub use supervise::{Boundary, Command, PinnedProgram, Signals, Stopped, harden_supervisor};
 pub use toolchain::Toolchain;
-pub use worker::WorkerEntry;
+pub use worker::{Handler, WorkerEntry};

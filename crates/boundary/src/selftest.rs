@@ -87,30 +87,23 @@ impl Targets {
     }
 
     fn write(&self) -> Attempt {
-        let outside = self
-            .canary
-            .as_ref()
-            .map(|canary| canary.with_extension("written"));
+        let outside = self.canary.as_ref().map(|canary| open(canary, Want::Write));
         let inside = self
             .read_only
             .as_ref()
-            .map(|folder| folder.join(".deputize-self-test"));
-        let attempts: Vec<Attempt> = outside
-            .iter()
-            .chain(&inside)
-            .map(|path| open(path, Want::Create))
-            .collect();
-        attempts
-            .iter()
-            .find(|attempt| **attempt == Attempt::Succeeded)
-            .or_else(|| attempts.last())
-            .cloned()
-            .unwrap_or(Attempt::NotTried)
+            .map(|folder| open(&folder.join(".deputize-self-test"), Want::Create));
+        let attempts = [outside, inside];
+        let mut made = attempts.into_iter().flatten().collect::<Vec<_>>();
+        if made.contains(&Attempt::Succeeded) {
+            return Attempt::Succeeded;
+        }
+        made.pop().unwrap_or(Attempt::NotTried)
     }
 }
 
 enum Want {
     Read,
+    Write,
     Create,
 }
 
@@ -118,6 +111,7 @@ fn open(path: &std::path::Path, want: Want) -> Attempt {
     use rustix::fs::{Mode, OFlags};
     let flags = match want {
         Want::Read => OFlags::RDONLY,
+        Want::Write => OFlags::WRONLY,
         Want::Create => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
     };
     match rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR) {

@@ -76,6 +76,26 @@ pub struct Boundary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command(u32);
 
+/// The signals that a person sends to a program: interrupt, quit, hang-up, terminate. While this
+/// lives they no longer end the program that took them.
+#[derive(Debug)]
+pub struct Signals(OwnedFd);
+
+impl Signals {
+    /// Takes them for this process, which must be single-threaded still.
+    ///
+    /// # Errors
+    /// When the kernel has no descriptor left.
+    pub fn take() -> Result<Self, BoundaryError> {
+        sys::signals(&[libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM])
+            .map(Self)
+            .map_err(|source| BoundaryError::Supervisor {
+                doing: "take signals",
+                source,
+            })
+    }
+}
+
 /// Proof that nothing of a boundary is left.
 #[derive(Debug)]
 pub struct Stopped(());
@@ -259,6 +279,43 @@ impl Boundary {
             let frame = frame::receive(&self.control)?.ok_or(BoundaryError::Ended)?;
             if frame.kind == Kind::Ended && frame.id == command.0 {
                 return Ok(end_of(&frame));
+            }
+        }
+    }
+
+    /// As [`Boundary::await_end`], passing the person's signals on to the command. A second interrupt
+    /// ends it for good, for those that ignore the first.
+    ///
+    /// # Errors
+    /// When the boundary ends first.
+    pub fn await_end_passing(
+        &mut self,
+        command: Command,
+        signals: &Signals,
+    ) -> Result<(CommandEnd, Option<SelfTest>), BoundaryError> {
+        let mut interrupts = 0;
+        loop {
+            let mut fds = [
+                PollFd::new(&self.control, PollFlags::IN),
+                PollFd::new(&signals.0, PollFlags::IN),
+            ];
+            // An interrupted poll is the same as one that found nothing: look again.
+            let ready = poll(&mut fds, None).is_ok();
+            let ended = ready && !fds[0].revents().is_empty();
+            while let Some(number) = sys::next_signal(&signals.0) {
+                interrupts += usize::from(number == libc::SIGINT);
+                let number = if interrupts > 1 {
+                    libc::SIGKILL
+                } else {
+                    number
+                };
+                self.signal(command, number)?;
+            }
+            if ended {
+                let frame = frame::receive(&self.control)?.ok_or(BoundaryError::Ended)?;
+                if frame.kind == Kind::Ended && frame.id == command.0 {
+                    return Ok(end_of(&frame));
+                }
             }
         }
     }

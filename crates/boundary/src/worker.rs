@@ -19,7 +19,10 @@ use crate::sys;
 pub(crate) const MOST_REQUEST_BYTES: usize = 4 << 20;
 
 /// Makes the worker's handler, inside, after confinement. The handler takes a request and answers.
-pub type WorkerEntry = fn(&Grant) -> Result<Box<dyn FnMut(&[u8]) -> Vec<u8>>, String>;
+pub type WorkerEntry = fn(&Grant) -> Result<Handler, String>;
+
+/// Answers one request with one response.
+pub type Handler = Box<dyn FnMut(&[u8]) -> Vec<u8>>;
 
 /// The first frame that a worker sends.
 #[derive(Debug, Serialize, Deserialize)]
@@ -70,8 +73,6 @@ pub(crate) fn live(
         }
     }
 }
-
-type Handler = Box<dyn FnMut(&[u8]) -> Vec<u8>>;
 
 fn prepare(
     launch: &Launch,

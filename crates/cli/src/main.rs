@@ -1,1 +1,45 @@
-fn main() {}
+//! `deputize`: hands work to a deputy that holds a bounded grant and nothing else.
+//!
+//! This crate parses, shows and exits; what happens is decided in the rooms below. One file per
+//! command in [`commands`]. A process that was started as `__init` never gets past the first lines of
+//! [`main`]: that role must begin before any thread exists.
+
+mod args;
+mod commands;
+mod failure;
+mod output;
+mod show;
+mod status;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::{Args, Command};
+
+fn main() -> ExitCode {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|role| role == "__init")
+    {
+        deputize_boundary::init_main(deputize_runs::worker_entry);
+    }
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        // Help and version are no failures; everything else is code 2.
+        Err(error) => {
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            // Nowhere is left to report to when this fails.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    match args.command {
+        Command::Run(args) => commands::run::main(args),
+        Command::Exec(args) => commands::exec::main(args),
+        Command::Doctor(args) => commands::doctor::main(&args),
+        Command::Audit(args) => commands::audit::main(&args),
+        Command::Explain(args) => commands::explain::main(&args),
+        Command::Completions(args) => commands::completions::main(&args),
+    }
+}

@@ -1,1 +1,37 @@
-//! runs
+//! Runs: one child's life from request to result, without knowing which screen is watching.
+//!
+//! # Life of a run
+//! [`look`] gathers facts about the outside, preflight (in `authority`) decides, [`child::Child`]
+//! drives the loop of `agent`, asks the gate about every call, sends allowed ones to the worker
+//! inside the boundary, and writes the ledger. A face (CLI, later MCP and others) gets [`Event`]s
+//! and the result.
+//!
+//! # Invariants
+//! - Nothing starts before preflight and before the ledger took the grant.
+//! - The boundary starts at the first call that needs it, from a thread that never ends
+//!   ([`spawn`]).
+//! - One approval path, one way to end a run: its processes are gone before its result is.
+
+mod boundary;
+mod child;
+mod clock;
+mod command;
+mod error;
+mod event;
+mod folder;
+mod look;
+mod record;
+mod spawn;
+mod store;
+mod worker;
+
+pub use boundary::{Chosen, Probe, Weaker, choose_dry};
+pub use child::{Boundaries, Child, ChildRequest, Finished, Planned, Word};
+pub use command::{Executed, Execution, execute, plan as plan_command};
+pub use error::RunError;
+pub use event::{Event, Snapshot};
+pub use folder::{RunFolder, RunId};
+pub use look::{Look, folder_fact};
+pub use spawn::{Spawner, on_main_thread};
+pub use store::{Store, StoredRun};
+pub use worker::worker_entry;

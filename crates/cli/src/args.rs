@@ -1,0 +1,200 @@
+//! The command line, exactly as typed. What it means is decided elsewhere.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use clap_complete::Shell;
+
+/// Hand work to a deputy that holds a bounded grant and nothing else.
+#[derive(Debug, Parser)]
+#[command(
+    name = "deputize",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Give a child agent a task and print its result.
+    #[command(after_help = RUN_CODES)]
+    Run(Run),
+    /// Run a command in a boundary: the current folder read-only, nothing else of home, no network.
+    #[command(after_help = EXEC_CODES)]
+    Exec(Exec),
+    /// Say what this machine can enforce, and prove it by trying.
+    Doctor(Doctor),
+    /// Look at the ledgers of runs, and check them.
+    #[command(arg_required_else_help = true)]
+    Audit(Audit),
+    /// Say what the gate thinks of a call, and why.
+    Explain(Explain),
+    /// Print a completion script for a shell.
+    Completions(Completions),
+}
+
+const RUN_CODES: &str = "Exit codes: 0 ok, 1 error, 2 request refused, 3 blocked, \
+                         4 budget exhausted, 130 cancelled.";
+
+const EXEC_CODES: &str = "Exit codes: the command's own; 128+N when signal N ended it; 125 a failure \
+                          of deputize, 126 refused or not executable, 127 no such program.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    /// The task, self-contained. Read from standard input when absent or `-`.
+    pub(crate) prompt: Option<OsString>,
+    /// Which mechanics apply.
+    #[arg(long, default_value = "general", value_name = "NAME")]
+    pub(crate) preset: String,
+    /// Which model answers: `scout` (code search, no language model) or `script:FILE`.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// The folder to work in; the child sees nothing outside it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workdir: Option<PathBuf>,
+    /// Replace a limit of the preset, e.g. `turns=50`. May be repeated.
+    #[arg(long, value_name = "LIMIT=NUMBER")]
+    pub(crate) budget: Vec<String>,
+    /// The agent definition. Not available in this version.
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub(crate) agent: Option<String>,
+    /// What the child knows of the conversation.
+    #[arg(long, value_name = "MODE", hide = true)]
+    pub(crate) context: Option<String>,
+    /// Where the child's writes go. Not available in this version.
+    #[arg(long, value_name = "MODE", hide = true)]
+    pub(crate) workspace: Option<String>,
+    /// Show what would be granted and enforced, and start nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print the result as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the receipt after the result.
+    #[arg(long)]
+    pub(crate) receipt: bool,
+    /// Show nothing but the result.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Exec {
+    /// A folder that the command may write. May be repeated.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) write: Vec<PathBuf>,
+    /// A further folder or file that the command may read. May be repeated.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) read: Vec<PathBuf>,
+    /// A variable to pass in: NAME takes your value, NAME=VALUE sets one. May be repeated.
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<String>,
+    /// A class of secrets that the command may read all the same, e.g. `env_file`.
+    #[arg(long, value_name = "CLASS")]
+    pub(crate) secret: Vec<String>,
+    /// A limit: `memory=BYTES` (suffixes k, m, g).
+    #[arg(long, value_name = "LIMIT=VALUE")]
+    pub(crate) limit: Vec<String>,
+    /// A host to reach. Not available in this version.
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub(crate) host: Vec<String>,
+    /// A port to publish. Not available in this version.
+    #[arg(long, value_name = "PORT", hide = true)]
+    pub(crate) port: Vec<String>,
+    /// The folder to work in.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workdir: Option<PathBuf>,
+    /// Show what would be granted and enforced, and run nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Report the outcome as JSON on standard error, after the command's own output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say which boundary stands before the command begins.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// The command and its arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Doctor {
+    /// Print the report as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Audit {
+    #[command(subcommand)]
+    pub(crate) command: AuditCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Check a ledger's hash chain; all ledgers when no run is named.
+    Verify {
+        /// The run, by its id or the end of it; or a ledger's file.
+        run: Option<String>,
+        /// A head that was kept elsewhere, as SEQ:HASH: detects a ledger that was cut or rewritten.
+        #[arg(long, value_name = "SEQ:HASH")]
+        head: Option<String>,
+        /// Print the reports as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a run's events; the list of runs when none is named.
+    Show {
+        /// The run, by its id or the end of it.
+        run: Option<String>,
+        /// Print events as JSON, one per line.
+        #[arg(long)]
+        json: bool,
+        /// Show the receipt instead of the events.
+        #[arg(long)]
+        receipt: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// The tool: read, ls, find, grep or exec.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// Its path argument.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    /// Its pattern argument.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) pattern: Option<String>,
+    /// All its arguments as a JSON object.
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["path", "pattern"])]
+    pub(crate) args: Option<String>,
+    /// The preset whose grant the call meets.
+    #[arg(long, default_value = "read-only", value_name = "NAME")]
+    pub(crate) preset: String,
+    /// The folder that the call's child works in.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workdir: Option<PathBuf>,
+    /// Read calls from standard input, one JSON object a line, and answer one per line.
+    #[arg(long, conflicts_with_all = ["tool", "path", "pattern", "args", "command"])]
+    pub(crate) stdin: bool,
+    /// Print the explanation as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// A shell command, quoted; or, with `--tool exec`, a program and its arguments after `--`.
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Completions {
+    /// The shell.
+    pub(crate) shell: Shell,
+}

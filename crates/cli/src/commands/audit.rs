@@ -1,0 +1,223 @@
+//! `deputize audit`: the ledgers of runs.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use deputize_authority::escape;
+use deputize_ledger::{Head, read, verify, verify_against};
+use deputize_runs::{Look, RunError, Store, StoredRun};
+use serde_json::Value;
+
+use crate::args::{Audit, AuditCommand};
+use crate::failure::{self, Voice, usage};
+use crate::output::{print, width};
+use crate::show;
+
+/// A ledger that is broken.
+const BROKEN: u8 = 1;
+
+pub(crate) fn main(args: &Audit) -> ExitCode {
+    let (outcome, json) = match &args.command {
+        AuditCommand::Verify { run, head, json } => (
+            verify_all(run.as_deref(), head.as_deref(), Voice::of(*json)),
+            *json,
+        ),
+        AuditCommand::Show { run, json, receipt } => {
+            (show_run(run.as_deref(), Voice::of(*json), *receipt), *json)
+        }
+    };
+    outcome.unwrap_or_else(|error| failure::tell(&error, Voice::of(json)))
+}
+
+fn store() -> Result<Store, RunError> {
+    let look = Look::around().map_err(|source| RunError::State {
+        doing: "find the current folder",
+        path: ".".into(),
+        source,
+    })?;
+    Ok(Store::below(&look.state))
+}
+
+fn verify_all(run: Option<&str>, head: Option<&str>, voice: Voice) -> Result<ExitCode, RunError> {
+    let kept = head.map(parse_head).transpose()?;
+    let ledgers: Vec<PathBuf> = match run {
+        // A file that was copied elsewhere can be checked too.
+        Some(typed) if typed.contains('/') => vec![PathBuf::from(typed)],
+        Some(typed) => vec![store()?.find(typed)?.ledger()],
+        None => store()?.list()?.iter().map(StoredRun::ledger).collect(),
+    };
+    if kept.is_some() && ledgers.len() != 1 {
+        return Err(usage(
+            "head",
+            "a head belongs to one run".to_owned(),
+            "name the run",
+        ));
+    }
+    let mut broken = 0;
+    let mut reports = Vec::new();
+    for path in &ledgers {
+        let file = open(path)?;
+        let report = match &kept {
+            Some(kept) => verify_against(file, kept),
+            None => verify(file),
+        };
+        let report = report.map_err(|source| RunError::State {
+            doing: "read",
+            path: path.clone(),
+            source,
+        })?;
+        broken += u64::from(!report.is_intact());
+        match voice {
+            Voice::Words => print(&report.text()),
+            Voice::Json => reports.push(report),
+        }
+    }
+    match voice {
+        Voice::Json => print(&format!(
+            "{}\n",
+            serde_json::to_string_pretty(&reports).unwrap_or_default()
+        )),
+        Voice::Words if ledgers.is_empty() => print("There are no runs.\n"),
+        Voice::Words => {}
+    }
+    Ok(ExitCode::from(if broken > 0 { BROKEN } else { 0 }))
+}
+
+fn parse_head(typed: &str) -> Result<Head, RunError> {
+    typed.parse().map_err(|_| {
+        usage(
+            "head",
+            format!("`{}` is no head", escape(typed)),
+            "write SEQ:HASH as a result's receipt shows it",
+        )
+    })
+}
+
+fn open(path: &Path) -> Result<BufReader<File>, RunError> {
+    File::open(path)
+        .map(BufReader::new)
+        .map_err(|source| RunError::State {
+            doing: "open",
+            path: path.to_owned(),
+            source,
+        })
+}
+
+fn show_run(run: Option<&str>, voice: Voice, receipt: bool) -> Result<ExitCode, RunError> {
+    let store = store()?;
+    let Some(typed) = run else {
+        return list(&store, voice);
+    };
+    let run = store.find(typed)?;
+    if receipt {
+        return show_receipt(&run, voice);
+    }
+    for event in read(open(&run.ledger())?) {
+        match event {
+            Ok(event) if voice == Voice::Json => {
+                print(&format!(
+                    "{}\n",
+                    serde_json::to_string(&event).unwrap_or_default()
+                ));
+            }
+            Ok(event) => {
+                print(&show::event(&event.at, &event.kind, &event.data, width()));
+            }
+            Err(error) => {
+                print(&format!("the ledger breaks here: {error}\n"));
+                return Ok(ExitCode::from(BROKEN));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show_receipt(run: &StoredRun, voice: Voice) -> Result<ExitCode, RunError> {
+    let path = run.result();
+    let missing = || {
+        let state = if run.is_live() {
+            "it still goes on"
+        } else {
+            "its supervisor ended before it had one"
+        };
+        RunError::Lookup(format!("run {} has no receipt: {state}", run.id.short()))
+    };
+    let text = std::fs::read_to_string(&path).map_err(|_| missing())?;
+    let result: Value = serde_json::from_str(&text).map_err(|_| missing())?;
+    match voice {
+        Voice::Json => print(&format!("{:#}\n", result["receipt"])),
+        Voice::Words => {
+            let receipt: deputize_ledger::Receipt =
+                serde_json::from_value(result["receipt"].clone()).map_err(|_| missing())?;
+            print(&receipt.text(width()));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(store: &Store, voice: Voice) -> Result<ExitCode, RunError> {
+    let mut rows = Vec::new();
+    for run in store.list()? {
+        rows.push(Row::of(&run));
+    }
+    match voice {
+        Voice::Json => print(&format!(
+            "{}\n",
+            serde_json::to_string_pretty(&rows).unwrap_or_default()
+        )),
+        Voice::Words if rows.is_empty() => print("There are no runs.\n"),
+        Voice::Words => {
+            for row in rows {
+                let line = format!(
+                    "{}  {}  {:<16} {:<10} {}",
+                    row.run, row.at, row.state, row.preset, row.cwd
+                );
+                print(&format!("{}\n", show::cut(&line, width())));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A run in the list.
+#[derive(serde::Serialize)]
+struct Row {
+    run: String,
+    at: String,
+    state: String,
+    preset: String,
+    cwd: String,
+}
+
+impl Row {
+    fn of(run: &StoredRun) -> Self {
+        let mut row = Self {
+            run: run.id.short().to_owned(),
+            at: String::new(),
+            state: if run.is_live() {
+                "running"
+            } else {
+                "host_lost"
+            }
+            .to_owned(),
+            preset: String::new(),
+            cwd: String::new(),
+        };
+        let Ok(file) = File::open(run.ledger()) else {
+            return row;
+        };
+        for event in read(BufReader::new(file)).flatten() {
+            let text = |name: &str| escape(event.data[name].as_str().unwrap_or_default());
+            if event.kind == "run.started" {
+                row.at = event.at.chars().take(19).collect();
+                row.preset = text("preset");
+                row.cwd = text("cwd");
+            } else if event.kind == "run.finished" {
+                row.state = text("status");
+            }
+        }
+        row
+    }
+}

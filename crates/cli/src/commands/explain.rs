@@ -1,0 +1,232 @@
+//! `deputize explain`: what the gate thinks of a call, and why. Nothing is run.
+
+use std::io::BufRead as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use deputize_authority::preflight::{self, ExecRequest, RunRequest};
+use deputize_authority::{EnvName, Grant, Promise, escape};
+use deputize_boundary::BoundaryPlan;
+use deputize_gate::{Call, Context, Explanation, Fact, Launch, admit, explain, queries};
+use deputize_runs::{Look, RunError, choose_dry, worker_entry};
+use deputize_tools::{Request, Response};
+use serde_json::{Map, Value, json};
+
+use crate::args::Explain;
+use crate::failure::{self, Voice, usage};
+use crate::output::print;
+
+/// Longest line of `--stdin`, in bytes: the largest call and some room.
+const LINE_BYTES: usize = 4 << 20;
+
+pub(crate) fn main(args: &Explain) -> ExitCode {
+    let outcome = if args.stdin { many(args) } else { one(args) };
+    outcome.unwrap_or_else(|error| failure::tell(&error, Voice::of(args.json)))
+}
+
+fn one(args: &Explain) -> Result<ExitCode, RunError> {
+    let look = around()?;
+    let explanation = if args.tool.as_deref() == Some("exec") {
+        Desk::for_command(&look, args)?.explain_command(args)?
+    } else {
+        let (tool, arguments) = call(args)?;
+        Desk::for_child(&look, &args.preset, args.workdir.clone())?.explain(&tool, &arguments)?
+    };
+    if args.json {
+        print(&format!(
+            "{}\n",
+            serde_json::to_string_pretty(&explanation).unwrap_or_default()
+        ));
+    } else {
+        print(&explanation.text());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn around() -> Result<Look, RunError> {
+    Look::around().map_err(|source| RunError::State {
+        doing: "find the current folder",
+        path: ".".into(),
+        source,
+    })
+}
+
+/// The call that the flags describe.
+fn call(args: &Explain) -> Result<(String, Value), RunError> {
+    if let Some(command) = args.command.first() {
+        let command = command.to_string_lossy();
+        return Ok(("bash".to_owned(), json!({ "command": command })));
+    }
+    let Some(tool) = &args.tool else {
+        return Err(usage(
+            "tool",
+            "there is no call to explain".to_owned(),
+            "name one, as in `deputize explain --tool read --path src/lib.rs`",
+        ));
+    };
+    let arguments = match &args.args {
+        Some(text) => serde_json::from_str(text).map_err(|error| {
+            usage(
+                "args",
+                format!("it is no JSON: {error}"),
+                "quote a JSON object",
+            )
+        })?,
+        None => {
+            let mut object = Map::new();
+            for (name, value) in [("path", &args.path), ("pattern", &args.pattern)] {
+                object.extend(
+                    value
+                        .clone()
+                        .map(|value| (name.to_owned(), Value::String(value))),
+                );
+            }
+            Value::Object(object)
+        }
+    };
+    Ok((tool.clone(), arguments))
+}
+
+/// Reads calls, one JSON object a line; answers one line each, whatever the line holds.
+fn many(args: &Explain) -> Result<ExitCode, RunError> {
+    let look = around()?;
+    let mut input = std::io::stdin().lock();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let most = u64::try_from(LINE_BYTES).unwrap_or(u64::MAX);
+        let count = std::io::Read::take(&mut input, most).read_until(b'\n', &mut line);
+        let count = count.map_err(|source| RunError::State {
+            doing: "read calls from",
+            path: "standard input".into(),
+            source,
+        })?;
+        if count == 0 {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let answer = match answer(&look, args, &line) {
+            Ok(explanation) => serde_json::to_value(explanation).unwrap_or_default(),
+            // No call: no allowance either.
+            Err(error) => {
+                json!({ "verdict": "deny", "rule": "call.unreadable", "reasons": [error.refusal().reason], "effects": [] })
+            }
+        };
+        print(&format!("{answer}\n"));
+    }
+}
+
+fn answer(look: &Look, args: &Explain, line: &[u8]) -> Result<Explanation, RunError> {
+    let bad = |why: String| {
+        usage(
+            "line",
+            why,
+            "write one JSON object with `tool` and its arguments",
+        )
+    };
+    let mut object: Map<String, Value> =
+        serde_json::from_slice(line).map_err(|error| bad(error.to_string()))?;
+    let text = |object: &mut Map<String, Value>, name: &str| match object.remove(name) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    };
+    let tool = text(&mut object, "tool").ok_or_else(|| bad("there is no `tool`".to_owned()))?;
+    let root = text(&mut object, "root").or_else(|| text(&mut object, "cwd"));
+    // Words about the stance that this version has only one answer for.
+    for name in ["cwd", "home", "mode", "boundary"] {
+        object.remove(name);
+    }
+    let workdir = root.map(PathBuf::from).or_else(|| args.workdir.clone());
+    Desk::for_child(look, &args.preset, workdir)?.explain(&tool, &Value::Object(object))
+}
+
+/// A grant and its planned boundary, to hold calls against.
+struct Desk<'a> {
+    look: &'a Look,
+    grant: Grant,
+    plan: BoundaryPlan,
+}
+
+impl<'a> Desk<'a> {
+    fn for_child(look: &'a Look, preset: &str, workdir: Option<PathBuf>) -> Result<Self, RunError> {
+        let request = RunRequest {
+            prompt: b"explain".to_vec(),
+            preset: preset.to_owned(),
+            ..RunRequest::default()
+        };
+        let grant = preflight::child(&request, &look.surroundings(workdir.as_deref()))?.grant;
+        Self::planned(look, grant)
+    }
+
+    fn for_command(look: &'a Look, args: &Explain) -> Result<Self, RunError> {
+        let request = ExecRequest {
+            argv: args.command.clone(),
+            ..ExecRequest::default()
+        };
+        let grant = preflight::exec(&request, &look.surroundings(args.workdir.as_deref()))?;
+        Self::planned(look, grant)
+    }
+
+    fn planned(look: &'a Look, grant: Grant) -> Result<Self, RunError> {
+        let plan = choose_dry(&grant, &look.host())?;
+        Ok(Self { look, grant, plan })
+    }
+
+    fn explain(&self, tool: &str, arguments: &Value) -> Result<Explanation, RunError> {
+        let held: Vec<Promise> = self.plan.held().collect();
+        let context = self.context(&held);
+        let call = admit(tool, arguments, &context);
+        let facts = match &call {
+            Ok(call) => self.facts(call, &context)?,
+            Err(_) => Vec::new(),
+        };
+        Ok(explain(call, &facts, &context))
+    }
+
+    fn explain_command(&self, args: &Explain) -> Result<Explanation, RunError> {
+        let variables = &self.plan.environment;
+        let search = variables
+            .iter()
+            .find(|(name, _)| name == "PATH")
+            .map(|(_, path)| path.split(':').map(PathBuf::from).collect())
+            .unwrap_or_default();
+        let names = variables
+            .iter()
+            .map(|(name, _)| EnvName(name.clone()))
+            .collect();
+        let launch = Launch::new(args.command.clone(), ".".into(), names, search)
+            .map_err(|error| usage("command", error.to_string(), "correct the command"))?;
+        let held: Vec<Promise> = self.plan.held().collect();
+        let context = self.context(&held);
+        let call = Call::Exec(launch);
+        let facts = self.facts(&call, &context)?;
+        Ok(explain(Ok(call), &facts, &context))
+    }
+
+    fn context<'c>(&'c self, held: &'c [Promise]) -> Context<'c> {
+        Context {
+            grant: &self.grant,
+            home: self.look.home.as_deref(),
+            boundary: self.plan.level,
+            held,
+        }
+    }
+
+    fn facts(&self, call: &Call, context: &Context<'_>) -> Result<Vec<Fact>, RunError> {
+        let asked = queries(call, context);
+        if asked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut worker = worker_entry(&self.grant).map_err(|why| {
+            usage(
+                "workdir",
+                escape(&why),
+                "give yourself access to the folder",
+            )
+        })?;
+        match Response::decode(&worker(&Request::Facts(asked).encode())) {
+            Ok(Response::Facts(facts)) => Ok(facts),
+            // Without facts the gate denies, and says so.
+            _ => Ok(Vec::new()),
+        }
+    }
+}

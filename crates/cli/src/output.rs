@@ -1,0 +1,34 @@
+//! The two streams. A reader that goes away is no failure of ours.
+
+use std::io::{IsTerminal as _, Write as _};
+
+/// Writes to standard output. Ends the program quietly when nobody reads any more.
+pub(crate) fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    // A closed pipe means that the reader has seen enough; there is nowhere to complain to.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Writes a line to standard error.
+pub(crate) fn error_line(line: &str) {
+    let mut err = std::io::stderr().lock();
+    // As above.
+    let _ = writeln!(err, "{line}");
+}
+
+/// Columns of the terminal that a person reads results on; 80 where there is none.
+pub(crate) fn width() -> usize {
+    columns(&std::io::stdout()).unwrap_or(80)
+}
+
+/// Columns of the terminal behind a stream.
+pub(crate) fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
+}
+
+/// Whether results may be coloured: on a terminal, unless NO_COLOR says otherwise.
+pub(crate) fn colours() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stdout().is_terminal() && !refused
+}

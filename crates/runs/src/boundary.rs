@@ -1,0 +1,128 @@
+//! Which boundary a grant gets here: the strongest that this machine can build and that holds what
+//! the grant needs. What was asked and not had is a refusal or a recorded level, never a silence.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use deputize_authority::{Grant, Level, Refusal};
+use deputize_boundary::plan::compile;
+use deputize_boundary::{Boundary, BoundaryPlan, HostFacts, PinnedProgram, Placeholders};
+
+use crate::RunError;
+use crate::error::Doing as _;
+
+/// A boundary that stands, and the plan that it was built from.
+#[derive(Debug)]
+pub struct Chosen {
+    /// The boundary.
+    pub boundary: Boundary,
+    /// Its plan: level, promises, environment.
+    pub plan: BoundaryPlan,
+    /// Why it isn't the strongest level, where it isn't.
+    pub weaker: Option<Weaker>,
+}
+
+/// Why a boundary is weaker than the strongest level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Weaker {
+    /// What failed.
+    pub why: String,
+    /// What to do about it on this machine.
+    pub fix: String,
+}
+
+/// Things outside that the self-test must not reach: a file and a listening port.
+#[derive(Debug)]
+pub struct Probe {
+    canary: PathBuf,
+    listener: Option<TcpListener>,
+}
+
+impl Probe {
+    /// Puts them up; the file goes into `folder`.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn new(folder: &Path) -> Result<Self, RunError> {
+        let canary = folder.join("canary");
+        std::fs::write(&canary, "nothing grants this file\n").doing("write", &canary)?;
+        // Without a loopback interface there is nothing to reach, and it isn't tried.
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok();
+        Ok(Self { canary, listener })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn canary(&self) -> &Path {
+        &self.canary
+    }
+
+    /// The port.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        self.listener
+            .as_ref()?
+            .local_addr()
+            .ok()
+            .map(|address| address.port())
+    }
+}
+
+/// Plans the boundary that a grant would get, without starting one.
+///
+/// # Errors
+/// The refusal that a start would meet, as far as settings tell without trying.
+pub fn choose_dry(grant: &Grant, host: &HostFacts) -> Result<BoundaryPlan, Refusal> {
+    let level = if host.namespaces_refused.is_none() {
+        Level::Full
+    } else {
+        Level::LandlockSeccomp
+    };
+    compile(grant, host, level)
+}
+
+/// Starts the boundary of a grant. Must be called on the main thread.
+pub(crate) fn start(
+    program: &PinnedProgram,
+    grant: &Grant,
+    host: &HostFacts,
+    probe: &Probe,
+    placeholders: Option<&Placeholders>,
+) -> Result<Chosen, RunError> {
+    let attempt = |host: &HostFacts, level| -> Result<(Boundary, BoundaryPlan), RunError> {
+        let plan = compile(grant, host, level)?;
+        let canary = Some(probe.canary.clone());
+        let boundary = Boundary::start(program, grant, &plan, canary, probe.port(), placeholders)?;
+        Ok((boundary, plan))
+    };
+    let refused = if host.namespaces_refused.is_none() {
+        match attempt(host, Level::Full) {
+            Ok((boundary, plan)) => {
+                return Ok(Chosen {
+                    boundary,
+                    plan,
+                    weaker: None,
+                });
+            }
+            Err(RunError::Boundary(error)) if error.namespaces_refused() => error.to_string(),
+            Err(error) => return Err(error),
+        }
+    } else {
+        "the settings of this machine refuse namespaces".to_owned()
+    };
+    let host = host.clone().without_namespaces();
+    let fix = host
+        .namespaces_refused
+        .as_ref()
+        .map_or("", |refusal| refusal.fix());
+    let (boundary, plan) = attempt(&host, Level::LandlockSeccomp)?;
+    let weaker = Some(Weaker {
+        why: refused,
+        fix: fix.to_owned(),
+    });
+    Ok(Chosen {
+        boundary,
+        plan,
+        weaker,
+    })
+}

@@ -1,0 +1,578 @@
+//! Drives the loop: does what the machine says, tells it what happened, writes everything down.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use deputize_agent::{
+    Brief, CallKind, Effect, Event as Happened, Finding, Millis, OfferedTool, RunResult, State,
+};
+use deputize_authority::{Tool, Untrusted};
+use deputize_gate::{Call, Sealed};
+use deputize_ledger::{
+    Asked, CallDecided, CallFinished, Ledger, ModelTurn, Noticed, Receipt, Redactor, RunFinished,
+    RunStarted, Tokens,
+};
+use deputize_model::{ModelError, ToolSpec, ToolUse, Turn};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::time::sleep_until;
+
+use super::toolbox::{Decided, Ran, Toolbox};
+use super::{Boundaries, Child, Finished, Word};
+use crate::clock::{millis, wall_ms};
+use crate::{Event, RunError, RunFolder, record};
+
+/// How often a face is told where the run stands.
+const STATUS: Duration = Duration::from_millis(200);
+/// Characters of a call's arguments that a face shows.
+const PREVIEW: usize = 120;
+/// Characters of a summary that the ledger keeps.
+const SUMMARY: usize = 280;
+
+type Waiting = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// What an asynchronous step came to.
+enum Outcome {
+    Replied {
+        turn: u64,
+        reply: Result<Box<Turn>, ModelError>,
+        ms: u64,
+    },
+    Decided {
+        call: u64,
+        tool: ToolUse,
+        decided: Result<Decided, RunError>,
+    },
+    Ran {
+        call: u64,
+        ran: Result<Ran, RunError>,
+        ms: u64,
+    },
+    Checked(Vec<Finding>),
+}
+
+impl Child {
+    /// Runs the child to its end: its processes are gone and its ledger is whole when this returns.
+    ///
+    /// `events` are told to a face; `words` come from one.
+    ///
+    /// # Errors
+    /// Only what keeps a run from starting. Everything after that is in the result.
+    pub async fn run(
+        self,
+        boundaries: Boundaries,
+        events: UnboundedSender<Event>,
+        mut words: UnboundedReceiver<Word>,
+    ) -> Result<Finished, RunError> {
+        let folder = RunFolder::create(self.store.runs(), &self.id)?;
+        let ledger = match self.open(&folder) {
+            Ok(ledger) => ledger,
+            Err(error) => {
+                folder.discard();
+                return Err(error);
+            }
+        };
+        let toolbox = Arc::new(Toolbox::new(
+            self.granted.grant.clone(),
+            self.host.clone(),
+            boundaries,
+            folder.path().to_owned(),
+        ));
+        let mut drive = Drive {
+            state: State::new(self.brief()),
+            child: &self,
+            toolbox: Arc::clone(&toolbox),
+            ledger,
+            ledger_broken: None,
+            events,
+            begun: Instant::now(),
+            boundary_told: false,
+            result: None,
+        };
+        drive.show_start();
+        let mut result = drive.until_end(&mut words).await;
+        let Drive {
+            state,
+            ledger,
+            ledger_broken,
+            begun,
+            ..
+        } = drive;
+        let mut last = Last {
+            child: &self,
+            folder: &folder,
+            ledger,
+            ledger_broken,
+            begun,
+        };
+        let enforced = match toolbox.started() {
+            Some(hosted) => record::enforced(&hosted.plan, Some(&hosted.self_test)),
+            None => record::not_started(),
+        };
+        last.keep_transcript(&state, &mut result);
+        if let Some(toolbox) = Arc::into_inner(toolbox)
+            && let Err(error) = toolbox.close().await
+        {
+            result
+                .warnings
+                .push(format!("boundary: its end is not proven: {error}"));
+        }
+        last.finish(&mut result, enforced);
+        Ok(Finished {
+            result,
+            folder: folder.path().to_owned(),
+        })
+    }
+
+    /// Opens the ledger and writes down what was granted, before anything starts.
+    fn open(&self, folder: &RunFolder) -> Result<Ledger, RunError> {
+        let grant = &self.granted.grant;
+        let (sealed, digest) = grant.seal();
+        folder.write("grant.json", &sealed)?;
+        let redactor =
+            Redactor::new(self.look.secret_values()).unwrap_or_else(|_| Redactor::none());
+        let mut ledger = Ledger::create(&folder.ledger(), self.id.as_str(), redactor, wall_ms())?;
+        let started = RunStarted {
+            run: self.id.to_string(),
+            agent: String::new(),
+            context: "independent".to_owned(),
+            cwd: grant.workspace().path().display().to_string(),
+            model: self.model.name().to_string(),
+            preset: self.preset().name().to_owned(),
+            tools: record::tools(grant),
+            resources: record::word(&grant.bounds().resources),
+            trust: record::TRUST_BUILT_IN.to_owned(),
+            grant: digest.to_string(),
+        };
+        ledger.record(&started, wall_ms())?;
+        ledger.record(&record::grant(grant), wall_ms())?;
+        ledger.sync().map_err(|source| RunError::State {
+            doing: "sync",
+            path: folder.ledger(),
+            source,
+        })?;
+        Ok(ledger)
+    }
+
+    fn brief(&self) -> Brief {
+        let grant = &self.granted.grant;
+        let offered = Tool::ALL
+            .into_iter()
+            .filter(|tool| grant.bounds().tools.permits(tool))
+            .filter_map(|tool| {
+                let spec = deputize_gate::spec(tool)?;
+                let spec = ToolSpec {
+                    name: spec.name.to_owned(),
+                    description: spec.description.to_owned(),
+                    parameters: spec.parameters,
+                };
+                Some(OfferedTool {
+                    spec,
+                    kind: CallKind::of(tool),
+                })
+            });
+        Brief {
+            run: self.id.to_string(),
+            prompt: self.granted.prompt.text().raw().to_owned(),
+            workspace: grant.workspace().path().display().to_string(),
+            tools: offered.collect(),
+            budget: grant.bounds().budget,
+            price: self.model.price(),
+            model: self.model.name().to_string(),
+            model_label: self.model.label(),
+            max_output_tokens: 8_192,
+            definition: None,
+            project: None,
+        }
+    }
+}
+
+struct Drive<'a> {
+    child: &'a Child,
+    state: State,
+    toolbox: Arc<Toolbox>,
+    ledger: Ledger,
+    /// The first failure to write; the run ends by it.
+    ledger_broken: Option<String>,
+    events: UnboundedSender<Event>,
+    begun: Instant,
+    boundary_told: bool,
+    result: Option<RunResult>,
+}
+
+impl Drive<'_> {
+    async fn until_end(&mut self, words: &mut UnboundedReceiver<Word>) -> RunResult {
+        let mut waiting: Option<Waiting> = None;
+        let mut effects: VecDeque<Effect> = self.state.step(Happened::Start, self.now()).into();
+        let mut listening = true;
+        loop {
+            while let Some(effect) = effects.pop_front() {
+                self.take(effect, &mut waiting);
+            }
+            if let Some(result) = self.result.take() {
+                return result;
+            }
+            let happened = tokio::select! {
+                outcome = next(&mut waiting) => {
+                    waiting = None;
+                    self.come_to(outcome, &mut waiting)
+                }
+                word = words.recv(), if listening => match word {
+                    Some(Word::Cancel(reason)) => Some(Happened::Cancel(reason)),
+                    Some(Word::Extend(budget)) => Some(Happened::Extend(budget)),
+                    None => {
+                        listening = false;
+                        None
+                    }
+                },
+                () = sleep_until(self.wake()) => Some(Happened::Tick),
+            };
+            let now = self.now();
+            if let Some(happened) = happened {
+                effects.extend(self.state.step(happened, now));
+            }
+            if let Some(why) = self.ledger_broken.clone() {
+                let failed = Happened::HostFailed {
+                    code: "ledger_failed",
+                    message: why,
+                };
+                effects.extend(self.state.step(failed, now));
+            }
+            // A face that is gone needs no status.
+            let _ = self.events.send(Event::Status(self.state.snapshot(now)));
+        }
+    }
+
+    /// Begins what the machine asks for.
+    fn take(&mut self, effect: Effect, waiting: &mut Option<Waiting>) {
+        match effect {
+            Effect::AskModel { turn, request } => {
+                let model = Arc::clone(&self.child.model);
+                *waiting = Some(Box::pin(async move {
+                    let begun = Instant::now();
+                    let reply = model.turn(&request).await.map(Box::new);
+                    Outcome::Replied {
+                        turn,
+                        reply,
+                        ms: millis(begun),
+                    }
+                }));
+            }
+            Effect::Call { call, tool } => {
+                let toolbox = Arc::clone(&self.toolbox);
+                *waiting = Some(Box::pin(async move {
+                    let decided = toolbox.decide(&tool).await;
+                    Outcome::Decided {
+                        call,
+                        tool,
+                        decided,
+                    }
+                }));
+            }
+            // Whatever was under way is dropped; its answer is not waited for.
+            Effect::DropModel { .. } | Effect::DropCall { .. } => *waiting = None,
+            Effect::CheckEvidence(claims) => {
+                let toolbox = Arc::clone(&self.toolbox);
+                *waiting = Some(Box::pin(async move {
+                    Outcome::Checked(toolbox.check(&claims).await)
+                }));
+            }
+            Effect::Notice(notice) => self.notice(notice.code(), notice.to_string()),
+            Effect::Finish(result) => self.result = Some(*result),
+        }
+    }
+
+    /// Writes down what came of something, and turns it into what the machine is told.
+    fn come_to(&mut self, outcome: Outcome, waiting: &mut Option<Waiting>) -> Option<Happened> {
+        match outcome {
+            Outcome::Replied {
+                turn,
+                reply: Ok(reply),
+                ms,
+            } => {
+                self.write_turn(turn, &reply, ms);
+                Some(Happened::ModelReplied {
+                    turn,
+                    reply: *reply,
+                })
+            }
+            Outcome::Replied {
+                turn,
+                reply: Err(error),
+                ..
+            } => {
+                self.notice(error.code(), error.to_string());
+                Some(Happened::ModelFailed { turn, error })
+            }
+            Outcome::Decided {
+                call,
+                tool,
+                decided: Ok(decided),
+            } => {
+                self.tell_boundary();
+                self.write_decision(call, &tool, &decided);
+                if let Some(sealed) = decided.sealed {
+                    *waiting = Some(self.running(call, sealed));
+                }
+                Some(Happened::CallDecided {
+                    call,
+                    decision: decided.decision,
+                })
+            }
+            Outcome::Ran {
+                call,
+                ran: Ok(ran),
+                ms,
+            } => {
+                self.write_end(call, &ran, ms);
+                Some(Happened::CallFinished {
+                    call,
+                    outcome: ran.outcome,
+                })
+            }
+            Outcome::Decided {
+                decided: Err(error),
+                ..
+            }
+            | Outcome::Ran {
+                ran: Err(error), ..
+            } => {
+                let refusal = error.refusal();
+                let message = format!("{}; {}", refusal.reason, refusal.fix);
+                Some(Happened::HostFailed {
+                    code: "boundary_failed",
+                    message,
+                })
+            }
+            Outcome::Checked(findings) => Some(Happened::EvidenceChecked(findings)),
+        }
+    }
+
+    fn running(&self, call: u64, sealed: Sealed<Call>) -> Waiting {
+        let toolbox = Arc::clone(&self.toolbox);
+        Box::pin(async move {
+            let begun = Instant::now();
+            let ran = toolbox.run(sealed).await;
+            Outcome::Ran {
+                call,
+                ran,
+                ms: millis(begun),
+            }
+        })
+    }
+
+    fn show_start(&self) {
+        let planned = self.child.planned();
+        self.show(Event::Started {
+            run: self.child.id.to_string(),
+            preset: self.child.preset().name().to_owned(),
+            workdir: planned.grant.workspace().path().display().to_string(),
+            model: planned.model,
+            label: planned.label,
+        });
+    }
+
+    /// Says once, when it stands, what boundary there is.
+    fn tell_boundary(&mut self) {
+        if self.boundary_told {
+            return;
+        }
+        let Some(hosted) = self.toolbox.started().cloned() else {
+            return;
+        };
+        self.boundary_told = true;
+        let weaker = hosted
+            .weaker
+            .as_ref()
+            .map(|weaker| format!("{}; {}", weaker.why, weaker.fix));
+        self.show(Event::Boundary {
+            level: hosted.plan.level,
+            weaker,
+        });
+        self.write(&record::boundary(&hosted.plan, Some(&hosted.self_test)));
+    }
+
+    fn write_turn(&mut self, turn: u64, reply: &Turn, ms: u64) {
+        let usage = reply.usage;
+        let price = self.child.model.price();
+        self.write(&ModelTurn {
+            turn,
+            model: reply.model.clone(),
+            tokens: Tokens {
+                input: usage.input_tokens,
+                cached: usage.cached_input_tokens,
+                output: usage.output_tokens,
+            },
+            cost_micros: price.map(|price| usage.cost_micros(price)),
+            ms,
+            calls: u64::try_from(reply.calls.len()).unwrap_or(u64::MAX),
+        });
+    }
+
+    fn write_decision(&mut self, call: u64, tool: &ToolUse, decided: &Decided) {
+        self.show(Event::Call {
+            call,
+            tool: Untrusted::new(tool.name.clone()).preview(PREVIEW),
+            preview: Untrusted::new(tool.arguments.to_string()).preview(PREVIEW),
+            verdict: match decided.verdict {
+                deputize_ledger::Verdict::Allow => "allow",
+                deputize_ledger::Verdict::Ask => "ask",
+                deputize_ledger::Verdict::Deny => "deny",
+            },
+            rule: decided.rule.clone(),
+        });
+        self.write(&CallDecided {
+            call,
+            tool: tool.name.clone(),
+            arguments: tool.arguments.clone(),
+            verdict: decided.verdict,
+            rule: decided.rule.clone(),
+            reason: decided.reason.clone(),
+        });
+    }
+
+    fn write_end(&mut self, call: u64, ran: &Ran, ms: u64) {
+        self.write(&CallFinished {
+            call,
+            outcome: ran.code.clone(),
+            bytes: ran.bytes,
+            ms,
+        });
+    }
+
+    fn notice(&mut self, code: &str, message: String) {
+        self.show(Event::Notice {
+            code: code.to_owned(),
+            message: message.clone(),
+        });
+        self.write(&Noticed {
+            code: code.to_owned(),
+            message,
+        });
+    }
+
+    fn write<R: deputize_ledger::Record>(&mut self, record: &R) {
+        if self.ledger_broken.is_none()
+            && let Err(error) = self.ledger.record(record, wall_ms())
+        {
+            self.ledger_broken = Some(RunError::Ledger(error).refusal().reason);
+        }
+    }
+
+    fn show(&self, event: Event) {
+        // A face that is gone misses nothing that isn't in the ledger.
+        let _ = self.events.send(event);
+    }
+
+    fn now(&self) -> Millis {
+        Millis(millis(self.begun))
+    }
+
+    /// When to look up: at the machine's deadline, and often enough for a face.
+    fn wake(&self) -> tokio::time::Instant {
+        let now = Instant::now();
+        let status = now + STATUS;
+        let due = self
+            .state
+            .next_deadline()
+            .map(|Millis(at)| self.begun + Duration::from_millis(at));
+        due.map_or(status, |due| due.clamp(now, status)).into()
+    }
+}
+
+/// What is left to do when the loop has ended.
+struct Last<'a> {
+    child: &'a Child,
+    folder: &'a RunFolder,
+    ledger: Ledger,
+    ledger_broken: Option<String>,
+    begun: Instant,
+}
+
+impl Last<'_> {
+    fn keep_transcript(&self, state: &State, result: &mut RunResult) {
+        let text = serde_json::to_string(state.messages()).unwrap_or_default();
+        let text = self.ledger.redactor().redact(&text);
+        if let Err(error) = self.folder.write("transcript.json", text.as_bytes()) {
+            result.warnings.push(format!(
+                "transcript: it couldn't be kept: {}",
+                error.refusal().reason
+            ));
+        }
+    }
+
+    /// Completes the result with its receipt, and writes both down. What can't be written is said
+    /// in the result, which the caller has in any case.
+    fn finish(&mut self, result: &mut RunResult, enforced: deputize_ledger::Enforced) {
+        let grant = &self.child.granted.grant;
+        let finished = RunFinished {
+            status: result.status.name().to_owned(),
+            summary: result.summary.preview(SUMMARY),
+            evidence: u64::try_from(result.evidence.len()).unwrap_or(u64::MAX),
+            warnings: u64::try_from(result.warnings.len()).unwrap_or(u64::MAX),
+            usage: serde_json::to_value(&result.usage).unwrap_or_default(),
+            ms: millis(self.begun),
+        };
+        if self.ledger_broken.is_none()
+            && let Err(error) = self.ledger.record(&finished, wall_ms())
+        {
+            self.ledger_broken = Some(RunError::Ledger(error).refusal().reason);
+        }
+        if let Some(why) = &self.ledger_broken {
+            result
+                .warnings
+                .push(format!("ledger: it is whole but incomplete: {why}"));
+        }
+        let request = &self.child.request;
+        result.receipt = Some(Receipt {
+            run: self.child.id.to_string(),
+            asked: Asked {
+                preset: request.run.preset.clone(),
+                agent: request.run.agent.clone().unwrap_or_default(),
+                context: request
+                    .run
+                    .context
+                    .clone()
+                    .unwrap_or_else(|| "independent".to_owned()),
+                model: request.model.clone().unwrap_or_default(),
+                workdir: request
+                    .workdir
+                    .as_ref()
+                    .unwrap_or(&self.child.look.caller)
+                    .display()
+                    .to_string(),
+                budget: request
+                    .run
+                    .budget
+                    .iter()
+                    .map(|(dimension, limit)| deputize_ledger::Limit {
+                        dimension: dimension.name().to_owned(),
+                        limit: *limit,
+                    })
+                    .collect(),
+            },
+            granted: record::granted(grant),
+            enforced,
+            used: record::used(&result.usage),
+            ledger: Some(self.ledger.head()),
+        });
+        let json = serde_json::to_string_pretty(result).unwrap_or_default();
+        let json = self.ledger.redactor().redact(&json);
+        if let Err(error) = self.folder.write("result.json", json.as_bytes()) {
+            let why = error.refusal().reason;
+            result.warnings.push(format!(
+                "result: it couldn't be kept, this is its only copy: {why}"
+            ));
+        }
+    }
+}
+
+/// The outcome of what is under way; never, when nothing is.
+async fn next(waiting: &mut Option<Waiting>) -> Outcome {
+    match waiting {
+        Some(waiting) => waiting.await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,276 @@
+//! A child's calls: through the gate, then to the worker, each step written down.
+
+use std::sync::Arc;
+
+use deputize_agent::{CallOutcome, Claim, Decision, Finding, Finished};
+use deputize_authority::{Grant, Level, Untrusted};
+use deputize_boundary::HostFacts;
+use deputize_gate::{Call, Context, Sealed, Verdict, admit, decide, queries};
+use deputize_ledger as ledger;
+use deputize_model::ToolUse;
+use deputize_tools::{ClaimCheck, Request, Response};
+
+use super::hosted::{Boundaries, Hosted};
+use crate::RunError;
+
+/// What a run needs for its calls.
+pub(super) struct Toolbox {
+    pub(super) grant: Grant,
+    pub(super) host: HostFacts,
+    pub(super) boundaries: Boundaries,
+    pub(super) probe_folder: std::path::PathBuf,
+    /// Started at the first call that needs it.
+    hosted: tokio::sync::OnceCell<Arc<Hosted>>,
+}
+
+/// What the gate said about a call, for the machine and for the record.
+pub(super) struct Decided {
+    pub(super) decision: Decision,
+    pub(super) verdict: ledger::Verdict,
+    pub(super) rule: String,
+    pub(super) reason: String,
+    /// Present exactly when the call may run.
+    pub(super) sealed: Option<Sealed<Call>>,
+}
+
+/// What came of a call that ran.
+pub(super) struct Ran {
+    pub(super) outcome: CallOutcome,
+    pub(super) code: String,
+    pub(super) bytes: u64,
+}
+
+impl Toolbox {
+    pub(super) fn new(
+        grant: Grant,
+        host: HostFacts,
+        boundaries: Boundaries,
+        probe_folder: std::path::PathBuf,
+    ) -> Self {
+        let hosted = tokio::sync::OnceCell::new();
+        Self {
+            grant,
+            host,
+            boundaries,
+            probe_folder,
+            hosted,
+        }
+    }
+
+    /// The boundary, started if it isn't yet.
+    async fn hosted(&self) -> Result<&Arc<Hosted>, RunError> {
+        self.hosted
+            .get_or_try_init(|| {
+                self.boundaries
+                    .get(&self.grant, &self.host, &self.probe_folder)
+            })
+            .await
+    }
+
+    /// The boundary, if a call needed one.
+    pub(super) fn started(&self) -> Option<&Arc<Hosted>> {
+        self.hosted.get()
+    }
+
+    /// Puts a call to the gate.
+    pub(super) async fn decide(&self, tool: &ToolUse) -> Result<Decided, RunError> {
+        // Arguments that nobody understands, and tools that weren't granted, need no boundary.
+        let bare = self.context(Level::None, &[]);
+        let call = match admit(&tool.name, &tool.arguments, &bare) {
+            Ok(call) => call,
+            Err(denied) => return Ok(Decided::refused_at_the_door(*denied)),
+        };
+        let hosted = self.hosted().await?;
+        let held: Vec<_> = hosted.plan.held().collect();
+        let context = self.context(hosted.plan.level, &held);
+        let asked = queries(&call, &context);
+        let facts = if asked.is_empty() {
+            Vec::new()
+        } else {
+            match hosted.ask(&Request::Facts(asked)).await {
+                Ok(Response::Facts(facts)) => facts,
+                // Without facts the gate denies, and says so.
+                Ok(_) => Vec::new(),
+                Err(error) => return Err(lost(&error)),
+            }
+        };
+        Ok(Decided::of(decide(call, &facts, &context)))
+    }
+
+    fn context<'a>(
+        &'a self,
+        boundary: Level,
+        held: &'a [deputize_authority::Promise],
+    ) -> Context<'a> {
+        Context {
+            grant: &self.grant,
+            home: self.host.home.as_deref(),
+            boundary,
+            held,
+        }
+    }
+
+    /// Runs a call that the gate allowed.
+    pub(super) async fn run(&self, sealed: Sealed<Call>) -> Result<Ran, RunError> {
+        let hosted = self.hosted().await?;
+        let request = Request::Run(Box::new(sealed));
+        Ok(
+            match hosted.ask(&request).await.map_err(|error| lost(&error))? {
+                Response::Output(output) => {
+                    let text = output.rendered();
+                    Ran::new(Finished::Answered, "ok", text)
+                }
+                Response::Failed(failure) => {
+                    let text = format!("{}: {}", failure.code, failure.message);
+                    Ran::new(Finished::Failed, &failure.code, text)
+                }
+                Response::Facts(_) | Response::Evidence(_) => {
+                    let text = "the worker answered something else".to_owned();
+                    Ran::new(Finished::Failed, "bad_answer", text)
+                }
+            },
+        )
+    }
+
+    /// Looks claims up; one finding each.
+    pub(super) async fn check(&self, claims: &[Claim]) -> Vec<Finding> {
+        let unknown = |why: &str| {
+            vec![
+                Finding::Fails {
+                    why: why.to_owned()
+                };
+                claims.len()
+            ]
+        };
+        if claims.is_empty() {
+            return Vec::new();
+        }
+        let asked = claims
+            .iter()
+            .map(|claim| deputize_tools::Claim {
+                path: claim.path.clone(),
+                line: claim.line,
+                quote: claim.quote.clone(),
+            })
+            .collect();
+        let Ok(hosted) = self.hosted().await else {
+            return unknown("it couldn't be looked up without a boundary");
+        };
+        match hosted.ask(&Request::Evidence(asked)).await {
+            Ok(Response::Evidence(checks)) if checks.len() == claims.len() => {
+                checks.into_iter().map(finding).collect()
+            }
+            Ok(_) | Err(_) => unknown("it couldn't be looked up"),
+        }
+    }
+
+    /// Ends the boundary, unless another run still uses it.
+    pub(super) async fn close(self) -> Result<(), RunError> {
+        match self.hosted.into_inner().and_then(Arc::into_inner) {
+            Some(hosted) => hosted.stop().await,
+            None => Ok(()),
+        }
+    }
+}
+
+fn lost(error: &super::hosted::Lost) -> RunError {
+    let detail = match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    };
+    RunError::Boundary(deputize_boundary::BoundaryError::Supervisor {
+        doing: "reach the worker",
+        source: std::io::Error::other(detail),
+    })
+}
+
+fn finding(check: ClaimCheck) -> Finding {
+    match check {
+        ClaimCheck::Holds {
+            line: Some(line),
+            claimed: Some(_),
+            ..
+        } => Finding::Moved { line },
+        ClaimCheck::Holds { .. } => Finding::Holds,
+        ClaimCheck::Missing { why, .. } => Finding::Fails { why },
+    }
+}
+
+impl Ran {
+    fn new(finished: Finished, code: &str, text: String) -> Self {
+        let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        let content = Untrusted::new(text);
+        let outcome = CallOutcome {
+            content,
+            finished,
+            changed_files: 0,
+        };
+        Self {
+            outcome,
+            code: code.to_owned(),
+            bytes,
+        }
+    }
+}
+
+impl Decided {
+    /// A denial before anything was looked up: no such call, or not granted.
+    fn refused_at_the_door(denied: deputize_gate::Denied) -> Self {
+        let rule = denied.rule.id.to_owned();
+        let message = format!("{}. {}", denied.reason, denied.message);
+        let invalid = rule.starts_with("arguments.") || rule == "tool.unknown";
+        let decision = if invalid {
+            Decision::Invalid { message }
+        } else {
+            Decision::Denied {
+                rule: rule.clone(),
+                message,
+            }
+        };
+        let verdict = ledger::Verdict::Deny;
+        Self {
+            decision,
+            verdict,
+            rule,
+            reason: denied.reason,
+            sealed: None,
+        }
+    }
+
+    fn of(verdict: Verdict) -> Self {
+        let rule = verdict.rule().id.to_owned();
+        match verdict {
+            Verdict::Allow(allowed) => Self {
+                decision: Decision::Allowed,
+                verdict: ledger::Verdict::Allow,
+                rule,
+                reason: allowed.notes.join("; "),
+                sealed: Some(allowed.sealed),
+            },
+            // There is nobody to ask yet: a question that can't be put is a refusal that says so.
+            Verdict::Ask(asked) => Self {
+                decision: Decision::Denied {
+                    rule: rule.clone(),
+                    message: format!(
+                        "this needs a person's approval, and nobody can be asked: {}",
+                        asked.reasons.join("; ")
+                    ),
+                },
+                verdict: ledger::Verdict::Ask,
+                rule,
+                reason: asked.reasons.join("; "),
+                sealed: None,
+            },
+            Verdict::Deny(denied) => Self {
+                decision: Decision::Denied {
+                    rule: rule.clone(),
+                    message: format!("{}. {}", denied.reason, denied.message),
+                },
+                verdict: ledger::Verdict::Deny,
+                rule,
+                reason: denied.reason,
+                sealed: None,
+            },
+        }
+    }
+}
