@@ -37,7 +37,7 @@ mod counts_for {
     pub(super) const CODE: f32 = 0.6;
     pub(super) const COMMENT: f32 = 0.4;
     pub(super) const IMPORT: f32 = 0.15;
-    pub(super) const NEARBY: f32 = 0.3;
+    pub(super) const NEARBY: f32 = 0.22;
     pub(super) const ENCLOSING_NAME: f32 = 0.4;
     pub(super) const FILE_NAME: f32 = 0.35;
     pub(super) const PATH: f32 = 0.2;
