@@ -98,7 +98,15 @@ pub(crate) struct Stage<'a> {
     /// The sealed [`CommandSpec`].
     pub(crate) spec: OwnedFd,
     pub(crate) streams: [OwnedFd; 3],
-    pub(crate) report: OwnedFd,
+}
+
+/// Where a mini-init lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In namespaces of its own, below init.
+    Nested,
+    /// It is init itself, for a boundary of one command.
+    Init,
 }
 
 /// How often memory is sampled.
@@ -115,40 +123,42 @@ const FORWARDED: [i32; 7] = [
     libc::SIGCONT,
 ];
 
-/// The mini-init's life, in a forked child of init. Doesn't return.
-pub(crate) fn live(stage: Stage<'_>) -> ! {
-    let Ok(report_to) = rustix::io::fcntl_dupfd_cloexec(&stage.report, 64) else {
-        sys::exit(70)
-    };
-    let report = run(stage).unwrap_or_else(|error| {
+/// Runs a command to its end and returns the report as bytes for the supervisor. The process is
+/// confined afterwards and can do nothing but pass them on and exit.
+pub(crate) fn run(stage: Stage<'_>, place: Place) -> Vec<u8> {
+    let report = live(stage, place).unwrap_or_else(|error| {
         let (step, detail) = match error {
             BoundaryError::Step { step, detail, .. } => (Some(step), detail),
             other => (None, other.to_string()),
         };
+        let end = CommandEnd::NotStarted { step, detail };
         CommandReport {
-            end: CommandEnd::NotStarted { step, detail },
+            end,
             self_test: None,
         }
     });
-    let text = serde_json::to_vec(&report).unwrap_or_default();
-    let told = rustix::io::write(&report_to, &text);
-    // What is left of the command ends with us: we are its pid 1.
-    sys::exit(i32::from(told.is_err()))
+    serde_json::to_vec(&report).unwrap_or_default()
 }
 
-fn run(stage: Stage<'_>) -> Result<CommandReport, BoundaryError> {
+fn live(stage: Stage<'_>, place: Place) -> Result<CommandReport, BoundaryError> {
     let plan = &stage.launch.plan;
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .at(Step::DeathSignal, "not dumpable")?;
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .at(Step::DeathSignal, "mini-init")?;
-    let rules = if plan.level == Level::Full {
-        root::fresh_proc(Path::new("/proc"))?;
-        stage.rules.with_proc(&plan.access)?
-    } else {
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
-            .at(Step::Namespaces, "subreaper")?;
-        stage.rules
+    if place == Place::Nested {
+        rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+            .at(Step::DeathSignal, "not dumpable")?;
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+            .at(Step::DeathSignal, "mini-init")?;
+    }
+    let rules = match (plan.level, place) {
+        (Level::Full, Place::Nested) => {
+            root::fresh_proc(Path::new("/proc"))?;
+            stage.rules.with_proc(&plan.access)?
+        }
+        (_, Place::Init) => stage.rules,
+        (_, Place::Nested) => {
+            rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+                .at(Step::Namespaces, "subreaper")?;
+            stage.rules
+        }
     };
     let spec: CommandSpec = launch::unseal(stage.spec)?;
     enter_folder(&spec.cwd)?;

@@ -12,9 +12,10 @@ use serde::Serialize;
 use crate::command::{CommandEnd, CommandSpec};
 use crate::error::BoundaryError;
 use crate::host::{self, HostFacts};
+use crate::launch::Purpose;
 use crate::plan::{self, PromiseState, Sealed};
 use crate::selftest::SelfTest;
-use crate::supervise::{Boundary, PinnedProgram};
+use crate::supervise::{Boundary, Outside, PinnedProgram};
 
 /// One thing that a boundary is made of.
 #[derive(Debug, Clone, Serialize)]
@@ -119,8 +120,13 @@ fn attempt(
         Err(refusal) => return failed(refusal.to_string()),
     };
     let tried = (|| {
-        let canary = Some(canary.to_owned());
-        let mut boundary = Boundary::start(program, &grant, &plan, canary, port, None)?;
+        let outside = Outside {
+            purpose: Purpose::Serve,
+            canary: Some(canary),
+            port,
+            placeholders: None,
+        };
+        let mut boundary = Boundary::start(program, &grant, &plan, &outside)?;
         let (_socket, worker) = boundary.open_worker()?;
         let command = run_nothing(&mut boundary, &plan.workspace)?;
         boundary.stop()?;

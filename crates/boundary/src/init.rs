@@ -5,6 +5,7 @@
 //! command need them. So it reads nothing but the supervisor's fixed frames, and hands every other
 //! byte on unread.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd as _, OwnedFd};
 
@@ -12,12 +13,12 @@ use deputize_authority::{Grant, Level};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use crate::command::{self, Stage};
+use crate::command::{self, Place, Stage};
 use crate::confine::{self, FilterSet, Rules};
 use crate::enter;
 use crate::error::{At as _, BoundaryError, Step};
 use crate::frame::{self, DETAIL_BYTES, Frame, Kind};
-use crate::launch::{self, CONTROL_FD, LAUNCH_FD, LIVENESS_FD, Launch, RECORD_FD};
+use crate::launch::{self, CONTROL_FD, LAUNCH_FD, LIVENESS_FD, Launch, Purpose, RECORD_FD};
 use crate::placeholders::Record;
 use crate::plan::Protect;
 use crate::sys::{self, Block, Forked, Nested, Parentage};
@@ -54,20 +55,21 @@ struct Init<'a> {
     control: &'a OwnedFd,
     liveness: OwnedFd,
     launch: Launch,
+    grant: Grant,
     entry: WorkerEntry,
     signals: OwnedFd,
-    rules: Templates,
-    command_filters: FilterSet,
-    worker_filters: FilterSet,
+    for_commands: OnceCell<Template>,
+    for_workers: OnceCell<Template>,
     children: BTreeMap<i32, Child>,
     /// Keeps the record of placeholders locked as long as init lives.
     _record: Record,
 }
 
-/// Rulesets, made once; each child enforces a copy.
-struct Templates {
-    command: Rules,
-    worker: Rules,
+/// Rules and filters of one kind of child, made when the first one starts; each child enforces a
+/// copy.
+struct Template {
+    rules: Rules,
+    filters: FilterSet,
 }
 
 enum Child {
@@ -81,7 +83,7 @@ impl<'a> Init<'a> {
         let (sealed, liveness) = (inherit(LAUNCH_FD)?, inherit(LIVENESS_FD)?);
         let launch: Launch = launch::unseal(sealed)?;
         // Proves that the plan belongs to the grant before anything is built from it.
-        let grant: Grant = launch.unsealed_grant()?;
+        let grant = launch.unsealed_grant()?;
         let pins = launch.plan.cover.protect == Protect::Pin;
         let mut record = Record::new(if pins {
             Some(inherit(RECORD_FD)?)
@@ -91,31 +93,45 @@ impl<'a> Init<'a> {
         enter::become_init(&launch.plan, control, &liveness, &mut record)?;
         let signals =
             sys::signals(&[libc::SIGCHLD, libc::SIGTERM]).at(Step::Descriptors, "signals")?;
-        let plan = &launch.plan;
-        let readable = grant
-            .bounds()
-            .read
-            .items()
-            .map(deputize_authority::Root::path);
-        let rules = Templates {
-            command: Rules::command(&plan.access)?,
-            worker: Rules::worker(&plan.access, readable)?,
-        };
-        let command_filters = FilterSet::compile(confine::Kind::Command, plan.level)?;
-        let worker_filters = FilterSet::compile(confine::Kind::Worker, plan.level)?;
         let ready = Frame::new(Kind::Ready, 0, 0);
         frame::send(control, &ready, &[]).at(Step::Descriptors, "control socket")?;
         Ok(Self {
             control,
             liveness,
             launch,
+            grant,
             entry,
             signals,
-            rules,
-            command_filters,
-            worker_filters,
+            for_commands: OnceCell::new(),
+            for_workers: OnceCell::new(),
             children: BTreeMap::new(),
             _record: record,
+        })
+    }
+
+    fn for_commands(&self) -> Result<&Template, BoundaryError> {
+        let plan = &self.launch.plan;
+        get_or_make(&self.for_commands, || {
+            Ok(Template {
+                rules: Rules::command(&plan.access)?,
+                filters: FilterSet::compile(confine::Kind::Command, plan.level)?,
+            })
+        })
+    }
+
+    fn for_workers(&self) -> Result<&Template, BoundaryError> {
+        let plan = &self.launch.plan;
+        get_or_make(&self.for_workers, || {
+            let readable = self
+                .grant
+                .bounds()
+                .read
+                .items()
+                .map(deputize_authority::Root::path);
+            Ok(Template {
+                rules: Rules::worker(&plan.access, readable)?,
+                filters: FilterSet::compile(confine::Kind::Worker, plan.level)?,
+            })
         })
     }
 
@@ -167,15 +183,12 @@ impl<'a> Init<'a> {
 
     fn open_worker(&mut self, mut frame: Frame) -> Result<(), BoundaryError> {
         let socket = frame.fds.pop().ok_or(BoundaryError::Frame)?;
-        let rules = self.rules.worker.again()?;
+        let template = self.for_workers()?;
+        let rules = template.rules.again()?;
         match sys::fork(Parentage::Own, Nested::None).at(Step::Fork, "worker")? {
-            Forked::Child => worker::live(
-                &self.launch,
-                rules,
-                &self.worker_filters,
-                &socket,
-                self.entry,
-            ),
+            Forked::Child => {
+                worker::live(&self.launch, rules, &template.filters, &socket, self.entry)
+            }
             Forked::Parent { pid, .. } => {
                 self.children.insert(pid, Child::Worker);
                 Ok(())
@@ -184,10 +197,26 @@ impl<'a> Init<'a> {
     }
 
     fn run(&mut self, frame: Frame) -> Result<(), BoundaryError> {
+        let id = frame.id;
         let fds: [OwnedFd; 4] = frame.fds.try_into().map_err(|_| BoundaryError::Frame)?;
         let [spec, stdin, stdout, stderr] = fds;
+        let template = self.for_commands()?;
+        let stage = Stage {
+            launch: &self.launch,
+            rules: template.rules.again()?,
+            filters: &template.filters,
+            spec,
+            streams: [stdin, stdout, stderr],
+        };
+        if self.launch.purpose == Purpose::OneCommand {
+            self.tell(&Frame::new(Kind::Started, id, 0));
+            let report = command::run(stage, Place::Init);
+            let mut ended = Frame::new(Kind::Ended, id, 0);
+            ended.detail = report;
+            self.tell(&ended);
+            self.end();
+        }
         let (report, report_to) = pipe_with(PipeFlags::CLOEXEC).at(Step::Descriptors, "pipe")?;
-        let rules = self.rules.command.again()?;
         let full = self.launch.plan.level == Level::Full;
         let nested = if full {
             Nested::PidAndMount
@@ -195,23 +224,15 @@ impl<'a> Init<'a> {
             Nested::None
         };
         match sys::fork(Parentage::Own, nested).at(Step::Fork, "mini-init")? {
-            Forked::Child => command::live(Stage {
-                launch: &self.launch,
-                rules,
-                filters: &self.command_filters,
-                spec,
-                streams: [stdin, stdout, stderr],
-                report: report_to,
-            }),
+            Forked::Child => {
+                let report = command::run(stage, Place::Nested);
+                let told = rustix::io::write(&report_to, &report);
+                // What is left of the command ends with us: we are its pid 1.
+                sys::exit(i32::from(told.is_err()))
+            }
             Forked::Parent { pid, .. } => {
-                self.children.insert(
-                    pid,
-                    Child::Command {
-                        id: frame.id,
-                        report,
-                    },
-                );
-                self.tell(&Frame::new(Kind::Started, frame.id, 0));
+                self.children.insert(pid, Child::Command { id, report });
+                self.tell(&Frame::new(Kind::Started, id, 0));
                 Ok(())
             }
         }
@@ -263,4 +284,16 @@ impl<'a> Init<'a> {
         }
         sys::exit(0)
     }
+}
+
+/// `OnceCell::get_or_try_init`, which isn't stable.
+fn get_or_make<T>(
+    cell: &OnceCell<T>,
+    make: impl FnOnce() -> Result<T, BoundaryError>,
+) -> Result<&T, BoundaryError> {
+    if let Some(made) = cell.get() {
+        return Ok(made);
+    }
+    let made = make()?;
+    Ok(cell.get_or_init(|| made))
 }

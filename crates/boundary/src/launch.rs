@@ -30,6 +30,17 @@ pub(crate) struct Launch {
     pub(crate) grant: String,
     pub(crate) plan: BoundaryPlan,
     pub(crate) targets: Targets,
+    pub(crate) purpose: Purpose,
+}
+
+/// What a boundary is started for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// Workers and commands, as they are asked for.
+    Serve,
+    /// One command: init itself becomes its mini-init, which saves a fork and a set of namespaces.
+    OneCommand,
 }
 
 impl Launch {

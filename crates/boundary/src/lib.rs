@@ -48,9 +48,12 @@ pub use doctor::{Feature, Report, Trial, examine};
 pub use error::{BoundaryError, Step};
 pub use host::{HostFacts, NamespaceRefusal};
 pub use init::init_main;
+pub use launch::Purpose;
 pub use placeholders::Placeholders;
 pub use plan::BoundaryPlan;
 pub use selftest::{Attempt, SelfTest};
-pub use supervise::{Boundary, Command, PinnedProgram, Signals, Stopped, harden_supervisor};
+pub use supervise::{
+    Boundary, Command, Outside, PinnedProgram, Signals, Stopped, harden_supervisor,
+};
 pub use toolchain::Toolchain;
 pub use worker::{Handler, WorkerEntry};

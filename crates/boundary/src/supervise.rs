@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use deputize_authority::{Grant, Level};
@@ -18,7 +18,7 @@ use rustix::process::{
 use crate::command::{CommandEnd, CommandReport, CommandSpec};
 use crate::error::{BoundaryError, Step};
 use crate::frame::{self, Frame, Kind};
-use crate::launch::{self, Launch};
+use crate::launch::{self, Launch, Purpose};
 use crate::placeholders::Placeholders;
 use crate::plan::BoundaryPlan;
 use crate::selftest::{SelfTest, Targets};
@@ -69,7 +69,23 @@ pub struct Boundary {
     /// Init sees this end close when we are gone.
     _liveness: OwnedFd,
     next_command: u32,
+    purpose: Purpose,
+    /// Whether init was killed because its one command was to be.
+    killed: bool,
     stopped: bool,
+}
+
+/// What a boundary is started with, beside its plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Outside<'a> {
+    /// What it will be used for.
+    pub purpose: Purpose,
+    /// A file outside that the self-test must not be able to read or write.
+    pub canary: Option<&'a Path>,
+    /// A loopback port outside, where somebody listens, that it must not be able to reach.
+    pub port: Option<u16>,
+    /// The record that a plan needs that pins protected paths.
+    pub placeholders: Option<&'a Placeholders>,
 }
 
 /// A command that was started.
@@ -104,19 +120,13 @@ impl Boundary {
     /// Starts a boundary. Must be called on a thread that outlives it: the kernel ends a child whose
     /// forking thread ends.
     ///
-    /// `canary` is a file outside that the self-test must not be able to read, `port` a loopback
-    /// port outside that it must not be able to reach. A plan that pins protected paths needs a record of
-    /// `placeholders`.
-    ///
     /// # Errors
     /// The step that failed; nothing is left running then.
     pub fn start(
         program: &PinnedProgram,
         grant: &Grant,
         plan: &BoundaryPlan,
-        canary: Option<PathBuf>,
-        port: Option<u16>,
-        placeholders: Option<&Placeholders>,
+        outside: &Outside<'_>,
     ) -> Result<Self, BoundaryError> {
         let failed = |doing| {
             move |error: rustix::io::Errno| BoundaryError::Supervisor {
@@ -126,8 +136,8 @@ impl Boundary {
         };
         let writable = grant.bounds().write.permits(&grant.workspace().root);
         let targets = Targets {
-            canary,
-            port,
+            canary: outside.canary.map(Path::to_owned),
+            port: outside.port,
             supervisor: rustix::process::getpid().as_raw_nonzero().get(),
             read_only: (!writable).then(|| plan.workspace.path.clone()),
         };
@@ -137,6 +147,7 @@ impl Boundary {
             grant,
             plan: plan.clone(),
             targets,
+            purpose: outside.purpose,
         })?;
         let (control, theirs) = socketpair(
             AddressFamily::UNIX,
@@ -149,7 +160,7 @@ impl Boundary {
             .map_err(failed("make a liveness pipe"))?;
         let arguments: [&CStr; 2] = [c"deputize", c"__init"];
         let mut given = vec![theirs.as_fd(), sealed.as_fd(), liveness.as_fd()];
-        given.extend(placeholders.map(Placeholders::descriptor));
+        given.extend(outside.placeholders.map(Placeholders::descriptor));
         let stage = sys::spawn_pinned(&program.0, &arguments, &given).map_err(|source| {
             BoundaryError::Supervisor {
                 doing: "start __init",
@@ -178,6 +189,8 @@ impl Boundary {
             init,
             _liveness: alive,
             next_command: 1,
+            purpose: outside.purpose,
+            killed: false,
             stopped: false,
         };
         match await_frame(&boundary.control, START) {
@@ -258,7 +271,22 @@ impl Boundary {
     /// # Errors
     /// When the control socket fails.
     pub fn signal(&mut self, command: Command, number: i32) -> Result<(), BoundaryError> {
-        self.send(&Frame::new(Kind::Signal, command.0, i64::from(number)), &[])
+        if self.purpose == Purpose::Serve {
+            return self.send(&Frame::new(Kind::Signal, command.0, i64::from(number)), &[]);
+        }
+        // Init is the command's mini-init here, and takes signals itself.
+        let Some(signal) = Signal::from_named_raw(number) else {
+            return Ok(());
+        };
+        self.killed |= signal == Signal::KILL;
+        match pidfd_send_signal(&self.init, signal) {
+            // It has ended in this moment; then its end is on the way.
+            Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+            Err(error) => Err(BoundaryError::Supervisor {
+                doing: "signal the command",
+                source: error.into(),
+            }),
+        }
     }
 
     /// The socket that becomes readable when something ended.
@@ -276,9 +304,8 @@ impl Boundary {
         command: Command,
     ) -> Result<(CommandEnd, Option<SelfTest>), BoundaryError> {
         loop {
-            let frame = frame::receive(&self.control)?.ok_or(BoundaryError::Ended)?;
-            if frame.kind == Kind::Ended && frame.id == command.0 {
-                return Ok(end_of(&frame));
+            if let Some(end) = self.next_end(command)? {
+                return Ok(end);
             }
         }
     }
@@ -311,12 +338,24 @@ impl Boundary {
                 };
                 self.signal(command, number)?;
             }
-            if ended {
-                let frame = frame::receive(&self.control)?.ok_or(BoundaryError::Ended)?;
-                if frame.kind == Kind::Ended && frame.id == command.0 {
-                    return Ok(end_of(&frame));
-                }
+            if ended && let Some(end) = self.next_end(command)? {
+                return Ok(end);
             }
+        }
+    }
+
+    /// Takes a frame; the end of `command` if it is that.
+    fn next_end(
+        &self,
+        command: Command,
+    ) -> Result<Option<(CommandEnd, Option<SelfTest>)>, BoundaryError> {
+        match frame::receive(&self.control)? {
+            Some(frame) if frame.kind == Kind::Ended && frame.id == command.0 => {
+                Ok(Some(end_of(&frame)))
+            }
+            Some(_) => Ok(None),
+            None if self.killed => Ok(Some((CommandEnd::Signalled(libc::SIGKILL), None))),
+            None => Err(BoundaryError::Ended),
         }
     }
 

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use deputize_authority::{Grant, Level, Refusal};
 use deputize_boundary::plan::compile;
-use deputize_boundary::{Boundary, BoundaryPlan, HostFacts, PinnedProgram, Placeholders};
+use deputize_boundary::{
+    Boundary, BoundaryPlan, HostFacts, Outside, PinnedProgram, Placeholders, Purpose,
+};
 
 use crate::RunError;
 use crate::error::Doing as _;
@@ -88,11 +90,17 @@ pub(crate) fn start(
     host: &HostFacts,
     probe: &Probe,
     placeholders: Option<&Placeholders>,
+    purpose: Purpose,
 ) -> Result<Chosen, RunError> {
     let attempt = |host: &HostFacts, level| -> Result<(Boundary, BoundaryPlan), RunError> {
         let plan = compile(grant, host, level)?;
-        let canary = Some(probe.canary.clone());
-        let boundary = Boundary::start(program, grant, &plan, canary, probe.port(), placeholders)?;
+        let outside = Outside {
+            purpose,
+            canary: Some(&probe.canary),
+            port: probe.port(),
+            placeholders,
+        };
+        let boundary = Boundary::start(program, grant, &plan, &outside)?;
         Ok((boundary, plan))
     };
     let refused = if host.namespaces_refused.is_none() {

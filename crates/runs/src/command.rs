@@ -12,7 +12,7 @@ use deputize_authority::preflight::{self, ExecRequest};
 use deputize_authority::{EnvName, Grant, Promise, Refusal};
 use deputize_boundary::plan::Sealed;
 use deputize_boundary::{
-    BoundaryPlan, CommandEnd, CommandSpec, PinnedProgram, Placeholders, SelfTest, Signals,
+    BoundaryPlan, CommandEnd, CommandSpec, PinnedProgram, Placeholders, Purpose, SelfTest, Signals,
     harden_supervisor,
 };
 use deputize_gate::{Call, Context, Fact, Launch, Query, Verdict, decide, queries};
@@ -168,7 +168,14 @@ impl Session<'_> {
             mut boundary,
             plan,
             weaker,
-        } = start(program, &self.grant, &host, &probe, placeholders)?;
+        } = start(
+            program,
+            &self.grant,
+            &host,
+            &probe,
+            placeholders,
+            Purpose::OneCommand,
+        )?;
         self.ledger
             .record(&record::boundary(&plan, None), wall_ms())?;
         on_start(&plan, weaker.as_ref());

@@ -43,7 +43,7 @@ enum Outcome {
     Decided {
         call: u64,
         tool: ToolUse,
-        decided: Result<Decided, RunError>,
+        decided: Result<Box<Decided>, RunError>,
     },
     Ran {
         call: u64,
@@ -263,7 +263,7 @@ impl Drive<'_> {
             Effect::Call { call, tool } => {
                 let toolbox = Arc::clone(&self.toolbox);
                 *waiting = Some(Box::pin(async move {
-                    let decided = toolbox.decide(&tool).await;
+                    let decided = toolbox.decide(&tool).await.map(Box::new);
                     Outcome::Decided {
                         call,
                         tool,

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use deputize_authority::{Grant, GrantDigest};
-use deputize_boundary::{Boundary, BoundaryPlan, HostFacts, PinnedProgram, SelfTest};
+use deputize_boundary::{Boundary, BoundaryPlan, HostFacts, PinnedProgram, Purpose, SelfTest};
 use deputize_tools::{Request, Response};
 use tokio::sync::Mutex;
 
@@ -74,7 +74,7 @@ impl Boundaries {
                     mut boundary,
                     plan,
                     weaker,
-                } = start(&program, &grant, &host, &probe, None)?;
+                } = start(&program, &grant, &host, &probe, None, Purpose::Serve)?;
                 let (socket, self_test) = boundary.open_worker()?;
                 Ok((boundary, plan, weaker, socket, self_test, probe))
             })
