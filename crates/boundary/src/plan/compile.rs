@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use deputize_authority::{Grant, Level, Promise, Refusal, Tool};
+use deputize_authority::{Grant, Level, Promise, Refusal};
 
 use super::promises::{needed, promises};
 use super::view::{home, view};
 use super::{
     Access, AccessMode, BoundaryPlan, Cover, Identity, Limits, Protect, Scan, Sealed, Source, Tcp,
+    runs_commands,
 };
 use crate::host::{HostFacts, NamespaceRefusal, SystemPath};
 
@@ -37,9 +38,7 @@ pub fn compile(grant: &Grant, host: &HostFacts, level: Level) -> Result<Boundary
             return Err(too_weak(grant, host, level, promise));
         }
     }
-    let runs_commands = [Tool::Exec, Tool::Bash]
-        .iter()
-        .any(|tool| grant.bounds().tools.permits(tool));
+    let runs_commands = runs_commands(grant);
     let workspace = grant.workspace();
     let mounts = if level == Level::Full {
         view(grant, host)
@@ -77,7 +76,11 @@ pub fn compile(grant: &Grant, host: &HostFacts, level: Level) -> Result<Boundary
             memory_bytes: MEMORY_BYTES.min(host.memory / 2),
             open_files: OPEN_FILES,
         },
-        environment: environment(grant, host, level),
+        environment: if runs_commands {
+            environment(grant, host, level)
+        } else {
+            Vec::new()
+        },
         home: home(host),
         promises,
     })

@@ -11,7 +11,7 @@ mod view;
 
 use std::path::PathBuf;
 
-use deputize_authority::{GrantDigest, Level, Promise};
+use deputize_authority::{Grant, GrantDigest, Level, Promise, Tool};
 use serde::{Deserialize, Serialize};
 
 pub use compile::compile;
@@ -51,6 +51,13 @@ impl BoundaryPlan {
             .filter(|state| state.mechanism.is_some())
             .map(|state| state.promise)
     }
+}
+
+/// Whether a grant lets anything run but the worker.
+fn runs_commands(grant: &Grant) -> bool {
+    [Tool::Exec, Tool::Bash]
+        .iter()
+        .any(|tool| grant.bounds().tools.permits(tool))
 }
 
 /// A folder by path and by what is behind it.
@@ -235,3 +242,6 @@ pub enum Enforcer {
     /// Our own code, as long as it is right.
     Host,
 }
+
+#[cfg(test)]
+mod tests;

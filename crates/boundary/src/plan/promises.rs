@@ -1,8 +1,8 @@
 //! Which promises a boundary of this level holds, and by what.
 
-use deputize_authority::{Grant, Level, Promise, Tool};
+use deputize_authority::{Grant, Level, Promise};
 
-use super::{Enforcer, Mechanism, PromiseState};
+use super::{Enforcer, Mechanism, PromiseState, runs_commands};
 use crate::host::HostFacts;
 
 /// Every promise, held or not, for this grant at this level.
@@ -29,9 +29,7 @@ pub(super) fn needed(grant: &Grant) -> Vec<Promise> {
 }
 
 fn state(promise: Promise, grant: &Grant, host: &HostFacts, level: Level) -> PromiseState {
-    let runs_commands = [Tool::Exec, Tool::Bash]
-        .iter()
-        .any(|tool| grant.bounds().tools.permits(tool));
+    let runs_commands = runs_commands(grant);
     let writes = !grant.bounds().write.is_none();
     let full = level == Level::Full;
     let bare = level == Level::LandlockSeccomp;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use deputize_authority::Grant;
 
-use super::{AccessMode, Mount, Owner, Source};
+use super::{AccessMode, Mount, Owner, Source, runs_commands};
 use crate::host::{HostFacts, SystemPath};
 
 /// Size of the private `/tmp`, in bytes: room for a build, too little to starve the machine.
@@ -20,55 +20,19 @@ pub(super) fn home(host: &HostFacts) -> PathBuf {
 }
 
 /// The mounts, parents before children.
+///
+/// A grant that runs no command sees its roots and nothing else: the worker brings all it needs.
 pub(super) fn view(grant: &Grant, host: &HostFacts) -> Vec<Mount> {
     let owner = if host.kernel_root {
         Owner::Mapped
     } else {
         Owner::Kept
     };
-    let read_only = |owner| Source::Host {
-        access: AccessMode::ReadOnly,
-        owner,
+    let mut mounts = if runs_commands(grant) {
+        for_programs(host, owner)
+    } else {
+        Vec::new()
     };
-    let mut mounts = Vec::new();
-    for system in &host.system {
-        mounts.push(match system {
-            SystemPath::Folder(at) => Mount {
-                at: at.clone(),
-                what: read_only(Owner::Kept),
-            },
-            SystemPath::Link(at, target) => Mount {
-                at: at.clone(),
-                what: Source::Link(target.clone()),
-            },
-        });
-    }
-    mounts.push(Mount {
-        at: "/tmp".into(),
-        what: Source::Memory { bytes: TMP_BYTES },
-    });
-    mounts.push(Mount {
-        at: "/var/tmp".into(),
-        what: Source::Memory { bytes: TMP_BYTES },
-    });
-    mounts.push(Mount {
-        at: home(host),
-        what: Source::Memory { bytes: HOME_BYTES },
-    });
-    for toolchain in &host.toolchains {
-        for root in &toolchain.roots {
-            mounts.push(Mount {
-                at: root.clone(),
-                what: read_only(owner),
-            });
-        }
-        for cache in &toolchain.caches {
-            mounts.push(Mount {
-                at: cache.clone(),
-                what: Source::Overlay,
-            });
-        }
-    }
     for root in grant.bounds().read.items() {
         let access = if grant.bounds().write.permits(root) {
             AccessMode::ReadWrite
@@ -90,10 +54,67 @@ pub(super) fn view(grant: &Grant, host: &HostFacts) -> Vec<Mount> {
             what,
         });
     }
-    arrange(mounts, host)
+    let mut view = arrange(mounts, host);
+    if runs_commands(grant) {
+        view.push(Mount {
+            at: "/proc".into(),
+            what: Source::Proc,
+        });
+        view.push(Mount {
+            at: "/dev".into(),
+            what: Source::Dev,
+        });
+    }
+    view
 }
 
-/// Orders mounts, drops those that say nothing new, and adds `/proc` and `/dev`.
+/// What programs take for granted: system folders, room to write, toolchains.
+fn for_programs(host: &HostFacts, owner: Owner) -> Vec<Mount> {
+    let read_only = |owner| Source::Host {
+        access: AccessMode::ReadOnly,
+        owner,
+    };
+    let mut mounts = Vec::new();
+    for system in &host.system {
+        mounts.push(match system {
+            SystemPath::Folder(at) => Mount {
+                at: at.clone(),
+                what: read_only(Owner::Kept),
+            },
+            SystemPath::Link(at, target) => Mount {
+                at: at.clone(),
+                what: Source::Link(target.clone()),
+            },
+        });
+    }
+    for (at, bytes) in [
+        ("/tmp".into(), TMP_BYTES),
+        ("/var/tmp".into(), TMP_BYTES),
+        (home(host), HOME_BYTES),
+    ] {
+        mounts.push(Mount {
+            at,
+            what: Source::Memory { bytes },
+        });
+    }
+    for toolchain in &host.toolchains {
+        for root in &toolchain.roots {
+            mounts.push(Mount {
+                at: root.clone(),
+                what: read_only(owner),
+            });
+        }
+        for cache in &toolchain.caches {
+            mounts.push(Mount {
+                at: cache.clone(),
+                what: Source::Overlay,
+            });
+        }
+    }
+    mounts
+}
+
+/// Orders mounts and drops those that say nothing new.
 fn arrange(mut mounts: Vec<Mount>, host: &HostFacts) -> Vec<Mount> {
     // Stable: of two mounts at one place the later one (what was granted) stays.
     mounts.sort_by_key(|mount| mount.at.components().count());
@@ -104,14 +125,6 @@ fn arrange(mut mounts: Vec<Mount>, host: &HostFacts) -> Vec<Mount> {
             kept.push(mount);
         }
     }
-    kept.push(Mount {
-        at: "/proc".into(),
-        what: Source::Proc,
-    });
-    kept.push(Mount {
-        at: "/dev".into(),
-        what: Source::Dev,
-    });
     kept
 }
 
