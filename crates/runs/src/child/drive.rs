@@ -6,19 +6,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deputize_agent::{
-    Brief, CallKind, Effect, Event as Happened, Finding, Millis, OfferedTool, RunResult, State,
-};
-use deputize_authority::{Tool, Untrusted};
+use deputize_agent::{Effect, Event as Happened, Finding, Millis, RunResult, State};
+use deputize_authority::Untrusted;
 use deputize_gate::{Call, Sealed};
-use deputize_ledger::{
-    Asked, CallDecided, CallFinished, Ledger, ModelTurn, Noticed, Receipt, Redactor, RunFinished,
-    RunStarted, Tokens,
-};
-use deputize_model::{ModelError, ToolSpec, ToolUse, Turn};
+use deputize_ledger::{CallDecided, CallFinished, Ledger, ModelTurn, Noticed, Tokens};
+use deputize_model::{ModelError, ToolUse, Turn};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::sleep_until;
 
+use super::closing::Last;
 use super::toolbox::{Decided, Ran, Toolbox};
 use super::{Boundaries, Child, Finished, Word};
 use crate::clock::{millis, wall_ms};
@@ -28,8 +24,6 @@ use crate::{Event, RunError, RunFolder, record};
 const STATUS: Duration = Duration::from_millis(200);
 /// Characters of a call's arguments that a face shows.
 const PREVIEW: usize = 120;
-/// Characters of a summary that the ledger keeps.
-const SUMMARY: usize = 280;
 
 type Waiting = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
@@ -124,68 +118,6 @@ impl Child {
             result,
             folder: folder.path().to_owned(),
         })
-    }
-
-    /// Opens the ledger and writes down what was granted, before anything starts.
-    fn open(&self, folder: &RunFolder) -> Result<Ledger, RunError> {
-        let grant = &self.granted.grant;
-        let (sealed, digest) = grant.seal();
-        folder.write("grant.json", &sealed)?;
-        let redactor =
-            Redactor::new(self.look.secret_values()).unwrap_or_else(|_| Redactor::none());
-        let mut ledger = Ledger::create(&folder.ledger(), self.id.as_str(), redactor, wall_ms())?;
-        let started = RunStarted {
-            run: self.id.to_string(),
-            agent: String::new(),
-            context: "independent".to_owned(),
-            cwd: grant.workspace().path().display().to_string(),
-            model: self.model.name().to_string(),
-            preset: self.preset().name().to_owned(),
-            tools: record::tools(grant),
-            resources: record::word(&grant.bounds().resources),
-            trust: record::TRUST_BUILT_IN.to_owned(),
-            grant: digest.to_string(),
-        };
-        ledger.record(&started, wall_ms())?;
-        ledger.record(&record::grant(grant), wall_ms())?;
-        ledger.sync().map_err(|source| RunError::State {
-            doing: "sync",
-            path: folder.ledger(),
-            source,
-        })?;
-        Ok(ledger)
-    }
-
-    fn brief(&self) -> Brief {
-        let grant = &self.granted.grant;
-        let offered = Tool::ALL
-            .into_iter()
-            .filter(|tool| grant.bounds().tools.permits(tool))
-            .filter_map(|tool| {
-                let spec = deputize_gate::spec(tool)?;
-                let spec = ToolSpec {
-                    name: spec.name.to_owned(),
-                    description: spec.description.to_owned(),
-                    parameters: spec.parameters,
-                };
-                Some(OfferedTool {
-                    spec,
-                    kind: CallKind::of(tool),
-                })
-            });
-        Brief {
-            run: self.id.to_string(),
-            prompt: self.granted.prompt.text().raw().to_owned(),
-            workspace: grant.workspace().path().display().to_string(),
-            tools: offered.collect(),
-            budget: grant.bounds().budget,
-            price: self.model.price(),
-            model: self.model.name().to_string(),
-            model_label: self.model.label(),
-            max_output_tokens: 8_192,
-            definition: None,
-            project: None,
-        }
     }
 }
 
@@ -479,93 +411,6 @@ impl Drive<'_> {
             .next_deadline()
             .map(|Millis(at)| self.begun + Duration::from_millis(at));
         due.map_or(status, |due| due.clamp(now, status)).into()
-    }
-}
-
-/// What is left to do when the loop has ended.
-struct Last<'a> {
-    child: &'a Child,
-    folder: &'a RunFolder,
-    ledger: Ledger,
-    ledger_broken: Option<String>,
-    begun: Instant,
-}
-
-impl Last<'_> {
-    fn keep_transcript(&self, state: &State, result: &mut RunResult) {
-        let text = serde_json::to_string(state.messages()).unwrap_or_default();
-        let text = self.ledger.redactor().redact(&text);
-        if let Err(error) = self.folder.write("transcript.json", text.as_bytes()) {
-            result.warnings.push(format!(
-                "transcript: it couldn't be kept: {}",
-                error.refusal().reason
-            ));
-        }
-    }
-
-    /// Completes the result with its receipt, and writes both down. What can't be written is said
-    /// in the result, which the caller has in any case.
-    fn finish(&mut self, result: &mut RunResult, enforced: deputize_ledger::Enforced) {
-        let grant = &self.child.granted.grant;
-        let finished = RunFinished {
-            status: result.status.name().to_owned(),
-            summary: result.summary.preview(SUMMARY),
-            evidence: u64::try_from(result.evidence.len()).unwrap_or(u64::MAX),
-            warnings: u64::try_from(result.warnings.len()).unwrap_or(u64::MAX),
-            usage: serde_json::to_value(&result.usage).unwrap_or_default(),
-            ms: millis(self.begun),
-        };
-        if self.ledger_broken.is_none()
-            && let Err(error) = self.ledger.record(&finished, wall_ms())
-        {
-            self.ledger_broken = Some(RunError::Ledger(error).refusal().reason);
-        }
-        if let Some(why) = &self.ledger_broken {
-            result
-                .warnings
-                .push(format!("ledger: it is whole but incomplete: {why}"));
-        }
-        let request = &self.child.request;
-        result.receipt = Some(Receipt {
-            run: self.child.id.to_string(),
-            asked: Asked {
-                preset: request.run.preset.clone(),
-                agent: request.run.agent.clone().unwrap_or_default(),
-                context: request
-                    .run
-                    .context
-                    .clone()
-                    .unwrap_or_else(|| "independent".to_owned()),
-                model: request.model.clone().unwrap_or_default(),
-                workdir: request
-                    .workdir
-                    .as_ref()
-                    .unwrap_or(&self.child.look.caller)
-                    .display()
-                    .to_string(),
-                budget: request
-                    .run
-                    .budget
-                    .iter()
-                    .map(|(dimension, limit)| deputize_ledger::Limit {
-                        dimension: dimension.name().to_owned(),
-                        limit: *limit,
-                    })
-                    .collect(),
-            },
-            granted: record::granted(grant),
-            enforced,
-            used: record::used(&result.usage),
-            ledger: Some(self.ledger.head()),
-        });
-        let json = serde_json::to_string_pretty(result).unwrap_or_default();
-        let json = self.ledger.redactor().redact(&json);
-        if let Err(error) = self.folder.write("result.json", json.as_bytes()) {
-            let why = error.refusal().reason;
-            result.warnings.push(format!(
-                "result: it couldn't be kept, this is its only copy: {why}"
-            ));
-        }
     }
 }
 

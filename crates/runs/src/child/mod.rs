@@ -3,8 +3,10 @@
 //! [`Child::plan`] decides without any effect; [`Child::run`] makes it real. In between a face may
 //! show what was planned and stop there (`--dry-run`).
 
+mod closing;
 mod drive;
 mod hosted;
+mod opening;
 mod toolbox;
 
 use std::path::PathBuf;

@@ -1,0 +1,34 @@
+//! Events of a ledger.
+
+use deputize_authority::escape;
+use serde_json::Value;
+
+use super::text::{cut, one_line};
+
+/// One event of a ledger in one line.
+pub(crate) fn event(at: &str, kind: &str, data: &Value, width: usize) -> String {
+    let time: String = at.chars().skip(11).take(12).collect();
+    let rest = match data {
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| format!("{name}={}", brief(value)))
+            .collect::<Vec<_>>()
+            .join(" "),
+        other => brief(other),
+    };
+    format!(
+        "{}\n",
+        cut(
+            &format!("{time}  {:<14} {rest}", escape(kind)),
+            width.max(60)
+        )
+    )
+}
+
+fn brief(value: &Value) -> String {
+    match value {
+        Value::String(text) => one_line(text),
+        other => one_line(&other.to_string()),
+    }
+}

@@ -1,0 +1,11 @@
+//! Results, plans and events as text for people. Foreign text is escaped here and nowhere else.
+
+mod event;
+mod plan;
+mod result;
+mod text;
+
+pub(crate) use event::event;
+pub(crate) use plan::{exec_plan, plan};
+pub(crate) use result::result;
+pub(crate) use text::cut;
