@@ -30,6 +30,8 @@ pub struct CommandSpec {
     argv: Vec<Vec<u8>>,
     /// The working folder, by path and identity.
     cwd: Sealed,
+    /// The program's file by identity; `None` when there was none, and then none is started.
+    program: Option<Sealed>,
     /// Variables beside those of the plan, which they override.
     environment: Vec<(String, String)>,
     /// Bytes of memory at which the command is ended; `None` takes the plan's limit.
@@ -37,9 +39,15 @@ pub struct CommandSpec {
 }
 
 impl CommandSpec {
-    /// Describes a command.
+    /// Describes a command. `program` is the file that was judged: another one in its place is not
+    /// started.
     #[must_use]
-    pub fn new(argv: &[OsString], cwd: Sealed, environment: Vec<(String, String)>) -> Self {
+    pub fn new(
+        argv: &[OsString],
+        cwd: Sealed,
+        program: Option<Sealed>,
+        environment: Vec<(String, String)>,
+    ) -> Self {
         let argv = argv
             .iter()
             .map(|argument| argument.as_bytes().to_vec())
@@ -47,6 +55,7 @@ impl CommandSpec {
         Self {
             argv,
             cwd,
+            program,
             environment,
             memory_bytes: None,
         }
@@ -164,7 +173,15 @@ fn live(stage: Stage<'_>, place: Place) -> Result<CommandReport, BoundaryError> 
     enter_folder(&spec.cwd)?;
     let argv = c_strings(&spec.argv)?;
     let environment = environment(plan, &spec);
-    let programs = candidates(&spec, plan)?;
+    let program = match program(&spec, plan)? {
+        Ok(program) => program,
+        Err(end) => {
+            return Ok(CommandReport {
+                end,
+                self_test: None,
+            });
+        }
+    };
     let signals = sys::signals(&[&FORWARDED[..], &[libc::SIGCHLD]].concat())
         .at(Step::Descriptors, "signals")?;
     let watch = Watch::open(
@@ -178,7 +195,7 @@ fn live(stage: Stage<'_>, place: Place) -> Result<CommandReport, BoundaryError> 
     let child = match sys::fork(Parentage::Own, Nested::None).at(Step::Fork, "program")? {
         Forked::Child => start(
             &confined,
-            &programs,
+            &program,
             &argv,
             &environment,
             stage.streams,
@@ -202,7 +219,7 @@ fn live(stage: Stage<'_>, place: Place) -> Result<CommandReport, BoundaryError> 
 /// The program's side of the fork: becomes it, or tells why not.
 fn start(
     _proof: &Confined,
-    programs: &[CString],
+    program: &CString,
     argv: &[CString],
     environment: &[CString],
     streams: [OwnedFd; 3],
@@ -214,20 +231,10 @@ fn start(
         sys::reset_signals();
         sys::arrange_streams(streams)
     })();
-    let mut error = match outcome {
-        Ok(()) => std::io::Error::from_raw_os_error(libc::ENOENT),
-        Err(error) => {
-            tell(fail, &error);
-            sys::exit(127)
-        }
+    let error = match outcome {
+        Ok(()) => sys::exec(program, argv, environment),
+        Err(error) => error,
     };
-    for program in programs {
-        let attempt = sys::exec(program, argv, environment);
-        // As a shell does: a name that exists but can't be run is remembered, the search goes on.
-        if attempt.raw_os_error() != Some(libc::ENOENT) {
-            error = attempt;
-        }
-    }
     tell(fail, &error);
     sys::exit(127)
 }
@@ -283,34 +290,64 @@ fn environment(plan: &crate::plan::BoundaryPlan, spec: &CommandSpec) -> Vec<CStr
         .collect()
 }
 
-/// The paths to try, in order: the name itself if it has a slash, else one per PATH entry.
-fn candidates(
+/// The path of the program: the name itself if it has a slash, else the first PATH entry that holds
+/// it. What is there must be the file that was judged.
+fn program(
     spec: &CommandSpec,
     plan: &crate::plan::BoundaryPlan,
-) -> Result<Vec<CString>, BoundaryError> {
+) -> Result<Result<CString, CommandEnd>, BoundaryError> {
+    let step = Step::Program;
+    let failed = |detail: String| BoundaryError::Step {
+        step,
+        errno: None,
+        detail,
+    };
     let Some(name) = spec.argv.first().filter(|name| !name.is_empty()) else {
-        let detail = "there is no program to run".to_owned();
-        return Err(BoundaryError::Step {
-            step: Step::Program,
-            errno: None,
-            detail,
-        });
+        return Err(failed("there is no program to run".to_owned()));
     };
     let name = PathBuf::from(OsString::from_vec(name.clone()));
-    if name.as_os_str().as_bytes().contains(&b'/') {
-        return c_strings(&[name.as_os_str().as_bytes().to_vec()]);
+    let candidates: Vec<PathBuf> = if name.as_os_str().as_bytes().contains(&b'/') {
+        vec![name]
+    } else {
+        let path = spec
+            .environment
+            .iter()
+            .chain(&plan.environment)
+            .find(|(name, _)| name == "PATH");
+        path.map_or("", |(_, value)| value.as_str())
+            .split(':')
+            .filter(|entry| entry.starts_with('/'))
+            .map(|entry| Path::new(entry).join(&name))
+            .collect()
+    };
+    let mut passed_over = CommandEnd::NotFound;
+    for candidate in candidates {
+        let Ok(stat) = rustix::fs::stat(&candidate) else {
+            continue;
+        };
+        let is_judged = spec
+            .program
+            .as_ref()
+            .is_some_and(|judged| (judged.device, judged.inode) == (stat.st_dev, stat.st_ino));
+        if is_judged {
+            let path = candidate.into_os_string().into_vec();
+            return CString::new(path).at(step, "name").map(Ok);
+        }
+        if spec.program.is_some() || is_executable(&stat) {
+            let shown = candidate.display();
+            return Err(failed(format!(
+                "{shown} is not the program that was approved"
+            )));
+        }
+        passed_over = CommandEnd::NotExecutable(libc::EACCES);
     }
-    let path = spec
-        .environment
-        .iter()
-        .chain(&plan.environment)
-        .find(|(name, _)| name == "PATH");
-    let entries = path.map_or("", |(_, value)| value.as_str()).split(':');
-    let paths: Vec<Vec<u8>> = entries
-        .filter(|entry| entry.starts_with('/'))
-        .map(|entry| Path::new(entry).join(&name).into_os_string().into_vec())
-        .collect();
-    c_strings(&paths)
+    Ok(Err(passed_over))
+}
+
+/// Whether the gate would have taken it for a program.
+fn is_executable(stat: &rustix::fs::Stat) -> bool {
+    let is_file = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file();
+    is_file && stat.st_mode & 0o111 != 0
 }
 
 /// Watches a command until its program ends.

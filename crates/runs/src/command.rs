@@ -15,7 +15,9 @@ use deputize_boundary::{
     BoundaryPlan, CommandEnd, CommandSpec, PinnedProgram, Placeholders, Purpose, SelfTest, Signals,
     harden_supervisor,
 };
-use deputize_gate::{Call, Context, Fact, Launch, Query, Verdict, decide, queries};
+use deputize_gate::{
+    Bound, BoundLaunch, Call, Context, Fact, Identity, Launch, Query, Verdict, decide, queries,
+};
 use deputize_ledger::{
     CallDecided, CallFinished, Ledger, Redactor, RunFinished, RunStarted, Verdict as Word,
 };
@@ -255,13 +257,16 @@ impl Session<'_> {
             wall_ms(),
         )?;
         match verdict {
-            Verdict::Allow(allowed) => match allowed.sealed.call() {
-                Call::Exec(launch) => Ok(self.spec(launch)),
-                _ => Err(refused(
-                    "command",
-                    "the gate sealed another call".to_owned(),
-                    "report this",
-                )),
+            Verdict::Allow(allowed) => match (allowed.sealed.call(), allowed.sealed.bound()) {
+                (Call::Exec(launch), Bound::Launch(bound)) => Ok(self.spec(launch, bound)),
+                _ => {
+                    let reason = "the gate sealed another call".to_owned();
+                    Err(refused(
+                        "command",
+                        reason,
+                        "report this: it is a fault of deputize",
+                    ))
+                }
             },
             Verdict::Ask(asked) => Err(refused(
                 "command",
@@ -272,15 +277,16 @@ impl Session<'_> {
         }
     }
 
-    /// Exactly what was sealed, in the folder that was granted.
-    fn spec(&self, launch: &Launch) -> CommandSpec {
-        let workspace = self.grant.workspace();
-        let cwd = Sealed {
-            path: workspace.path().to_owned(),
-            device: workspace.device,
-            inode: workspace.inode,
+    /// Exactly what was sealed: arguments, folder and program file.
+    fn spec(&self, launch: &Launch, bound: &BoundLaunch) -> CommandSpec {
+        let sealed = |identity: &Identity| Sealed {
+            path: identity.canonical.clone(),
+            device: identity.device,
+            inode: identity.inode,
         };
-        CommandSpec::new(launch.argv(), cwd, self.execution.environment.clone())
+        let environment = self.execution.environment.clone();
+        let program = bound.program.as_ref().map(sealed);
+        CommandSpec::new(launch.argv(), sealed(&bound.cwd), program, environment)
             .memory(self.execution.memory_bytes)
     }
 
