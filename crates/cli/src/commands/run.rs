@@ -1,6 +1,6 @@
 //! `deputize run`: a task for a child, and its result.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::pin::Pin;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use deputize_agent::CancelReason;
 use deputize_authority::preflight::{PROMPT_BYTES, RunRequest};
-use deputize_authority::{Dimension, escape};
+use deputize_authority::{Dimension, Preset, escape};
 use deputize_boundary::{PinnedProgram, harden_supervisor};
 use deputize_model::{Edge, Sleeper};
 use deputize_runs::{
@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 
 use crate::args::Run;
 use crate::failure::{self, Voice, usage};
-use crate::output::print;
+use crate::output::{error_line, print};
 use crate::{show, status};
 
 pub(crate) fn main(args: Run) -> ExitCode {
@@ -37,7 +37,10 @@ fn begin(args: Run) -> Result<ExitCode, RunError> {
         path: ".".into(),
         source,
     })?;
-    let request = request(&args)?;
+    let mut request = request(&args)?;
+    if request.model.is_none() {
+        request.model = offer_scout(&args);
+    }
     let child = Child::plan(&look, request, &Outside)?;
     if args.dry_run {
         show::plan(&child.planned(), Voice::of(args.json));
@@ -71,6 +74,26 @@ fn request(args: &Run) -> Result<ChildRequest, RunError> {
         workdir: args.workdir.clone(),
         model: args.model.clone(),
     })
+}
+
+/// On a terminal, offers code search where no model was named; the answer is No unless it is yes.
+/// Anywhere else nothing stands in for a model.
+fn offer_scout(args: &Run) -> Option<String> {
+    let looks = args.preset.replace('_', "-") == Preset::ReadOnly.name();
+    let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if !looks || !asks || args.json || args.quiet {
+        return None;
+    }
+    error_line("No model was named, and none is configured.");
+    error_line(
+        "Code search (`scout`) answers read-only questions offline, WITHOUT a language model.",
+    );
+    error_line("Use it for this run? [y/N]");
+    let mut answer = String::new();
+    // Only so much as an answer has; whatever fails to be read is a No.
+    let read = std::io::stdin().lock().take(64).read_line(&mut answer);
+    let yes = read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
+    yes.then(|| "scout".to_owned())
 }
 
 /// Reads the prompt from standard input: one byte more than is allowed, so that too long shows.
