@@ -70,14 +70,13 @@ impl CallKind {
 }
 
 impl Brief {
-    /// The kind of a call by its tool's name. A built-in tool that isn't offered has its own kind all
-    /// the same; a name that nobody knows will be refused and changes nothing.
+    /// The kind of a call by its tool's name. A tool that isn't offered changes nothing: the gate
+    /// refuses it, with its own reason, before a budget for what it would do matters.
     pub(crate) fn kind(&self, tool: &str) -> CallKind {
         self.tools
             .iter()
             .find(|offered| offered.spec.name == tool)
             .map(|offered| offered.kind)
-            .or_else(|| tool.parse().ok().map(CallKind::of))
             .unwrap_or(CallKind::Look)
     }
 }
@@ -111,12 +110,16 @@ pub(crate) mod tests {
         }
     }
 
+    /// G7: what isn't offered goes to the gate, whose refusal says more than an empty budget would.
     #[test]
-    fn a_tool_that_is_not_offered_keeps_its_kind() {
-        let brief = brief(Budget::UNLIMITED);
+    fn a_tool_that_is_not_offered_reserves_nothing_but_a_call() {
+        let mut brief = brief(Budget::UNLIMITED);
         assert_eq!(brief.kind("grep"), CallKind::Look);
+        for name in ["bash", "write", "teleport"] {
+            assert_eq!(brief.kind(name), CallKind::Look, "{name}");
+        }
+        brief.tools[0].spec.name = "bash".to_owned();
+        brief.tools[0].kind = CallKind::Run;
         assert_eq!(brief.kind("bash"), CallKind::Run);
-        assert_eq!(brief.kind("write"), CallKind::Change);
-        assert_eq!(brief.kind("teleport"), CallKind::Look);
     }
 }
