@@ -85,7 +85,7 @@ impl State {
             }
             Ok(plan) => {
                 self.messages.push(Message::User(text));
-                self.deadline = Some(self.closing_deadline());
+                self.deadline = Some(self.closing_deadline(dimension));
                 self.ask(plan, Purpose::Closing);
             }
         }
@@ -334,8 +334,12 @@ impl State {
         gauge
     }
 
-    /// The rest of the wall clock, and never less than the grace.
-    fn closing_deadline(&self) -> crate::Millis {
+    /// The rest of the wall clock, and never less than the grace. A model that has fallen silent
+    /// gets the grace and no more.
+    fn closing_deadline(&self, exhausted: Dimension) -> crate::Millis {
+        if exhausted == Dimension::IdleSeconds {
+            return self.clock.now().plus(GRACE_MS);
+        }
         let rest = self.meter.budget().wall_seconds.map_or(0, |seconds| {
             seconds
                 .saturating_mul(1000)

@@ -36,6 +36,21 @@ fn an_idle_model_is_given_up_and_asked_for_the_result() {
     assert_eq!(host.result().summary.raw(), "partial");
 }
 
+/// D5: a model that is silent a second time costs the grace, not the rest of the wall clock.
+#[test]
+fn a_model_that_stays_silent_gets_the_grace_and_no_more() {
+    let mut host = Host::start(brief(Budget {
+        wall_seconds: Some(3_600),
+        ..BUDGET
+    }));
+    host.after(30);
+    assert!(host.request().tools.is_empty());
+    host.after(GRACE_MS / 1000 - 1);
+    assert!(host.finished().is_none());
+    host.after(1);
+    assert_eq!(host.result().status, Status::BudgetExhausted);
+}
+
 #[test]
 fn idle_ignores_a_running_tool_and_an_open_stream() {
     let mut host = Host::start(brief(BUDGET));
