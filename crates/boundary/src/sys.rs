@@ -417,14 +417,13 @@ pub(crate) fn arrange_streams(streams: [OwnedFd; 3]) -> io::Result<()> {
     }
 }
 
-/// Resets every signal to its default and unblocks all of them, as a new program expects.
+/// Undoes what our own runtime did to signals, and unblocks all of them, as a new program expects.
+/// What the person's shell has set to be ignored stays so, as for any command.
 pub(crate) fn reset_signals() {
-    // SAFETY: setting SIG_DFL is valid for every number; those that can't be set answer EINVAL. The
-    // set is filled by sigemptyset before use.
+    // SAFETY: SIG_DFL is valid for SIGPIPE, the one signal that the runtime ignores; handlers are
+    // reset by exec. The set is filled by sigemptyset before use.
     unsafe {
-        for number in 1..=64 {
-            libc::signal(number, libc::SIG_DFL);
-        }
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());

@@ -74,18 +74,13 @@ fn drop_capabilities() -> Result<(), BoundaryError> {
     rustix::thread::clear_ambient_capability_set().at(step, "ambient set")?;
     for bit in 0..64 {
         let capability = CapabilitySet::from_bits_retain(1 << bit);
-        match rustix::thread::capability_is_in_bounding_set(capability) {
-            Ok(true) => {
-                // Without CAP_SETPCAP (no user namespace) the set stays; it gives nothing to a
-                // process without capabilities under no_new_privs.
-                match rustix::thread::remove_capability_from_bounding_set(capability) {
-                    Ok(()) | Err(rustix::io::Errno::PERM) => {}
-                    Err(error) => return Err(BoundaryError::step(step, error, "bounding set")),
-                }
-            }
-            Ok(false) => {}
-            // The first number that the kernel doesn't know ends the list.
-            Err(_) => break,
+        match rustix::thread::remove_capability_from_bounding_set(capability) {
+            Ok(()) => {}
+            // Without CAP_SETPCAP (no user namespace) the set stays; it gives nothing to a process
+            // without capabilities under no_new_privs. Or: the first number that the kernel doesn't
+            // know, which ends the list.
+            Err(rustix::io::Errno::PERM | rustix::io::Errno::INVAL) => break,
+            Err(error) => return Err(BoundaryError::step(step, error, "bounding set")),
         }
     }
     let none = rustix::thread::CapabilitySets {
