@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Print a completion script for a shell.
     Completions(Completions),
+    /// Print the manual page.
+    Man,
 }
 
 const RUN_CODES: &str = "Exit codes: 0 ok, 1 error, 2 request refused, 3 blocked, \

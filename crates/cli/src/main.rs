@@ -41,5 +41,6 @@ fn main() -> ExitCode {
         Command::Audit(args) => commands::audit::main(&args),
         Command::Explain(args) => commands::explain::main(&args),
         Command::Completions(args) => commands::completions::main(&args),
+        Command::Man => commands::man::main(),
     }
 }

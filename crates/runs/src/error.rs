@@ -42,50 +42,50 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// The stable code.
-    #[must_use]
-    pub fn code(&self) -> &str {
-        match self {
-            Self::Refused(refusal) => &refusal.code,
-            Self::Boundary(_) => "boundary_failed",
-            Self::State { .. } => "state_failed",
-            Self::OpenLedger(_) | Self::Ledger(_) => "ledger_failed",
-            Self::Lookup(_) => "run_not_found",
-            Self::Ending => "ending",
-        }
-    }
-
     /// This error as a refusal: code, field, reason, fix.
     #[must_use]
     pub fn refusal(&self) -> Refusal {
-        let chain = |error: &dyn std::error::Error| {
-            let mut text = error.to_string();
-            let mut next = error.source();
-            while let Some(source) = next {
-                text = format!("{text}: {source}");
-                next = source.source();
-            }
-            text
-        };
-        let (field, fix) = match self {
-            Self::Refused(refusal) => return refusal.clone(),
-            Self::Boundary(_) => (
+        let reason = chain(self);
+        match self {
+            Self::Refused(refusal) => refusal.clone(),
+            Self::Boundary(_) => Refusal::new(
+                "boundary_failed",
                 "boundary",
+                reason,
                 "run `deputize doctor`, which tries each part by itself",
             ),
-            Self::State { .. } => (
+            Self::State { .. } => Refusal::new(
+                "state_failed",
                 "state",
+                reason,
                 "free space or give yourself access; XDG_STATE_HOME moves the state elsewhere",
             ),
-            Self::OpenLedger(_) | Self::Ledger(_) => (
+            Self::OpenLedger(_) | Self::Ledger(_) => Refusal::new(
+                "ledger_failed",
                 "ledger",
+                reason,
                 "free space on the disk that holds the state: no run goes on without its ledger",
             ),
-            Self::Lookup(_) => ("run", "`deputize audit show` without an id lists the runs"),
-            Self::Ending => ("program", "start it again"),
-        };
-        Refusal::new(self.code(), field, chain(self), fix)
+            Self::Lookup(_) => Refusal::new(
+                "run_not_found",
+                "run",
+                reason,
+                "`deputize audit show` without an id lists the runs",
+            ),
+            Self::Ending => Refusal::new("ending", "program", reason, "start it again"),
+        }
     }
+}
+
+/// An error with its causes, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        text = format!("{text}: {source}");
+        next = source.source();
+    }
+    text
 }
 
 /// Names what was being done to which path.

@@ -1,7 +1,7 @@
 //! Runs: one child's life from request to result, without knowing which screen is watching.
 //!
 //! # Life of a run
-//! [`look`] gathers facts about the outside, preflight (in `authority`) decides, [`child::Child`]
+//! [`Look`] gathers facts about the outside, preflight (in `authority`) decides, [`Child`]
 //! drives the loop of `agent`, asks the gate about every call, sends allowed ones to the worker
 //! inside the boundary, and writes the ledger. A face (CLI, later MCP and others) gets [`Event`]s
 //! and the result.
@@ -9,7 +9,7 @@
 //! # Invariants
 //! - Nothing starts before preflight and before the ledger took the grant.
 //! - The boundary starts at the first call that needs it, from a thread that never ends
-//!   ([`spawn`]).
+//!   ([`on_main_thread`]).
 //! - One approval path, one way to end a run: its processes are gone before its result is.
 
 mod boundary;

@@ -5,4 +5,5 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod explain;
+pub(crate) mod man;
 pub(crate) mod run;
