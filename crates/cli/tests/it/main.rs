@@ -1,0 +1,36 @@
+//! The program `deputize` from outside: what a person types, what comes back, what is left behind.
+//!
+//! Each test runs the real program in a home and a workspace of its own. All of them run as root
+//! and again as an ordinary user.
+#![expect(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod audit;
+mod bad_input;
+mod completions;
+mod doctor;
+mod exec;
+mod exec_contained;
+mod exec_limits;
+mod exec_write;
+mod explain;
+mod kill;
+mod run;
+mod run_budget;
+mod run_refused;
+mod scene;
+mod secrets_canary;
+mod status_line;
+mod toolchain;
+mod unprivileged_cage;
+
+use deputize_testkit::forgotten_test_files;
+
+#[test]
+fn every_test_file_is_listed() {
+    assert_eq!(forgotten_test_files(env!("CARGO_MANIFEST_DIR")), [""; 0]);
+}
