@@ -244,12 +244,13 @@ fn features(host: &HostFacts, trials: &[Trial]) -> Vec<Feature> {
         },
         fix: None,
     };
-    let memory = Feature {
-        name: "memory_limit",
+    let cgroup = Feature {
+        name: "cgroup",
         available: host.cgroup_delegated,
-        detail: "memory is sampled four times a second; a burst between two samples passes".to_owned(),
-        fix: (!host.cgroup_delegated)
-            .then(|| "limiting it needs a delegated cgroup v2 subtree, which this version doesn't use yet".to_owned()),
+        detail: "memory can be limited with it; this version samples memory four times a second \
+                 instead, and a burst between two samples passes"
+            .to_owned(),
+        fix: None,
     };
-    vec![namespaces, landlock, seccomp, identity, memory]
+    vec![namespaces, landlock, seccomp, identity, cgroup]
 }

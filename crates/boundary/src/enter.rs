@@ -26,6 +26,9 @@ pub(crate) fn become_init(
     liveness: &OwnedFd,
     record: &mut Record,
 ) -> Result<(), BoundaryError> {
+    // When memory runs out, what is inside goes first. Raising this needs no right; a kernel that
+    // refuses all the same has its own order.
+    let _ = fs::write("/proc/self/oom_score_adj", "500");
     let handed = match (plan.level, &plan.identity) {
         (Level::Full, Identity::Own { uid, gid }) => {
             sys::unshare(UnshareFlags::NEWUSER).at(Step::UserNamespace, "unshare")?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{BoundaryError, Step};
 use crate::sys;
 use crate::toolchain::{self, Toolchain};
 
@@ -18,6 +19,8 @@ pub enum NamespaceRefusal {
     LimitIsZero,
     /// `kernel.unprivileged_userns_clone` is zero (Debian's switch).
     Unprivileged,
+    /// The file system of a folder can't map owners, which the kernel's root needs.
+    Owners,
     /// Refused without a setting that explains it: a container's seccomp filter, as a rule.
     Container,
 }
@@ -33,6 +36,10 @@ impl NamespaceRefusal {
             }
             Self::LimitIsZero => "set user.max_user_namespaces to a number above 0 with sysctl",
             Self::Unprivileged => "set kernel.unprivileged_userns_clone=1 with sysctl",
+            Self::Owners => {
+                "run it as an ordinary user, or put the folder on a file system that can map owners \
+                 (ext4, xfs, btrfs, tmpfs)"
+            }
             Self::Container => {
                 "start the container with a seccomp profile that allows unshare and mount, \
                  for Docker: --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
@@ -147,16 +154,31 @@ impl HostFacts {
                 .filter_map(|name| Some(((*name).to_owned(), variable(name)?)))
                 .collect(),
             memory: memory_total(),
-            cgroup_delegated: false,
+            cgroup_delegated: cgroup_delegated(),
         }
     }
 }
 
 impl HostFacts {
-    /// These facts after a start was refused: with the reason, as far as settings tell it.
+    /// These facts after a start was refused with `error`, or without one where settings refuse it
+    /// beforehand: with the reason, as far as it can be told.
     #[must_use]
-    pub fn without_namespaces(mut self) -> Self {
-        self.namespaces_refused.get_or_insert_with(explain_refusal);
+    pub fn without_namespaces(mut self, error: Option<&BoundaryError>) -> Self {
+        let at_owners = matches!(
+            error,
+            Some(BoundaryError::Step {
+                step: Step::IdmappedMount,
+                ..
+            })
+        );
+        let reason = || {
+            if at_owners {
+                NamespaceRefusal::Owners
+            } else {
+                explain_refusal()
+            }
+        };
+        self.namespaces_refused.get_or_insert_with(reason);
         self
     }
 }
@@ -194,6 +216,20 @@ pub(crate) fn explain_refusal() -> NamespaceRefusal {
         return NamespaceRefusal::AppArmor;
     }
     namespace_settings(false).unwrap_or(NamespaceRefusal::Container)
+}
+
+/// Whether our own cgroup is one of version 2 that we may make children in, with the controllers
+/// that limits need.
+fn cgroup_delegated() -> bool {
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let Some(path) = own.lines().find_map(|line| line.strip_prefix("0::")) else {
+        return false;
+    };
+    let folder = Path::new("/sys/fs/cgroup").join(path.trim_start_matches('/'));
+    let controllers = fs::read_to_string(folder.join("cgroup.controllers")).unwrap_or_default();
+    let has = |name: &str| controllers.split_whitespace().any(|known| known == name);
+    let writable = rustix::fs::access(folder.join("cgroup.procs"), rustix::fs::Access::WRITE_OK);
+    has("memory") && has("pids") && writable.is_ok()
 }
 
 fn memory_total() -> u64 {

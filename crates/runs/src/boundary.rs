@@ -70,6 +70,13 @@ impl Probe {
     }
 }
 
+impl Drop for Probe {
+    fn drop(&mut self) {
+        // It says nothing to anybody; a leftover is only untidy.
+        let _ = std::fs::remove_file(&self.canary);
+    }
+}
+
 /// Plans the boundary that a grant would get, without starting one.
 ///
 /// # Errors
@@ -112,20 +119,24 @@ pub(crate) fn start(
                     weaker: None,
                 });
             }
-            Err(RunError::Boundary(error)) if error.namespaces_refused() => error.to_string(),
+            Err(RunError::Boundary(error)) if error.namespaces_refused() => Some(error),
             Err(error) => return Err(error),
         }
     } else {
-        "the settings of this machine refuse namespaces".to_owned()
+        None
     };
-    let host = host.clone().without_namespaces();
+    let host = host.clone().without_namespaces(refused.as_ref());
     let fix = host
         .namespaces_refused
         .as_ref()
         .map_or("", |refusal| refusal.fix());
     let (boundary, plan) = attempt(&host, Level::LandlockSeccomp)?;
+    let why = refused.map_or(
+        "the settings of this machine refuse namespaces".to_owned(),
+        |error| error.to_string(),
+    );
     let weaker = Some(Weaker {
-        why: refused,
+        why,
         fix: fix.to_owned(),
     });
     Ok(Chosen {
