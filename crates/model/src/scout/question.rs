@@ -289,7 +289,7 @@ mod tests {
             [
                 "access|allow|permission|privilege",
                 "limits|cap|max|quota|threshold",
-                "enforced|check|exceed|reject^0.7",
+                "enforced|check|exceed|exhaust|reject^0.7",
                 "access limits^0.4",
                 "limits enforced^0.4",
             ]

@@ -66,7 +66,6 @@ const EMPTY: &[&str] = &[
     "have",
     "having",
     "he",
-    "help",
     "her",
     "here",
     "him",
@@ -217,6 +216,7 @@ const COMMON: &[&str] = &[
     "handled",
     "handles",
     "handling",
+    "help",
     "implement",
     "implementation",
     "implemented",
@@ -241,7 +241,8 @@ const COMMON: &[&str] = &[
 /// Words for the same idea. Any of them brings the others along.
 const SAME: &[&[&str]] = &[
     &["limit", "max", "cap", "quota", "threshold"],
-    &["enforce", "check", "exceed", "reject"],
+    &["enforce", "check", "exceed", "exhaust", "reject"],
+    &["budget", "meter", "quota"],
     &["auth", "login", "authenticate", "authorize", "credential"],
     &["config", "configuration", "setting", "option", "preference"],
     &["error", "failure", "exception"],
@@ -274,6 +275,7 @@ const SAME: &[&[&str]] = &[
     &["response", "resp", "reply"],
     &["temporary", "temp", "tmp"],
     &["symlink", "symbolic link", "readlink"],
+    &["syscall", "system call"],
     &["regex", "regexp", "pattern"],
     &["iterate", "iter", "iterator"],
     &["allocate", "alloc", "allocator"],

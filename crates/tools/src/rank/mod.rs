@@ -3,8 +3,9 @@
 //! Two passes. The first reads every file once and counts words
 //! ([`tally`], [`count`]); files are then ordered
 //! by BM25 with the file's name, its path and its definitions as fields of their own ([`order`]).
-//! The second reads the best few again, finds their definitions ([`symbols`]) and picks lines
-//! ([`places`]). The answer is one JSON object a line ([`report`]): readable by a model, and by the
+//! The second reads the best few again ([`view`]), finds their definitions ([`symbols`]) and picks
+//! lines ([`places`]): where the words ask what is enforced or refused, those where code decides
+//! ([`decisions`]). The answer is one JSON object a line ([`report`]): readable by a model, and by the
 //! scout.
 //!
 //! # Invariants
@@ -18,6 +19,7 @@
 //! make results poor; they can't make a search leave the root, fail or run on.
 
 mod count;
+mod decisions;
 mod language;
 mod lines;
 mod listing;
@@ -31,6 +33,8 @@ mod search;
 mod symbols;
 mod tally;
 mod terms;
+mod view;
+
 #[cfg(test)]
 mod tests;
 

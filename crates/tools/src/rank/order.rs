@@ -103,11 +103,17 @@ fn worth(found: &[Found], terms: &[Term], files: usize) -> Vec<f32> {
         .enumerate()
         .map(|(index, term)| term.weight * rarity(found, index, files))
         .collect();
-    let words = terms.iter().filter(|term| !term.phrase).count();
+    let words = worth.iter().zip(terms);
+    let words = words
+        .filter(|(worth, term)| !term.phrase && **worth > 0.0)
+        .count();
     let mean = whole(&worth, terms) / lossy(words.max(1));
     for (worth, term) in worth.iter_mut().zip(terms) {
         if term.phrase {
             *worth = worth.min(term.weight * mean);
+        } else if term.asks {
+            // Decisions stand for it where the word itself is nowhere.
+            *worth = worth.max(term.weight * mean);
         }
     }
     worth

@@ -1,20 +1,16 @@
 //! The second pass: which lines of a good file to show.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
-use std::time::Instant;
 
-use super::lines::{Lines, is_comment};
+use super::lines::is_comment;
 use super::matcher::{Hit, Matcher};
-use super::order::{Found, whole};
 use super::report::{Place, piece};
-use super::symbols::{Symbol, find};
+use super::symbols::Symbol;
 use super::terms::{MAX_TERMS, Term, parts};
+use super::view::{Source, Strengths, View, raise};
 
 /// The most hits of one file that are looked at; a file with more is a list of words.
 const MAX_HITS: usize = 20_000;
-/// The most lines of one file that are weighed.
-const MAX_LINES: usize = 2_000;
 /// The most places of one file.
 const MAX_PLACES: usize = 8;
 /// The most places within one definition, besides its beginning.
@@ -25,8 +21,6 @@ const APART: usize = 4;
 const NEAR: usize = 3;
 /// How many lines of a body count for a definition.
 const BODY_LINES: usize = 60;
-/// How many lines of comment above a definition count as its own.
-const MAX_DOC_LINES: usize = 40;
 
 /// What a term counts by where it stands, beside a definition's name.
 mod counts_for {
@@ -39,8 +33,8 @@ mod counts_for {
     pub(super) const IMPORT: f32 = 0.15;
     pub(super) const NEARBY: f32 = 0.22;
     pub(super) const ENCLOSING_NAME: f32 = 0.4;
-    pub(super) const FILE_NAME: f32 = 0.35;
-    pub(super) const PATH: f32 = 0.2;
+    /// A decision, where the term asks for one.
+    pub(super) const DECISION: f32 = 0.35;
 }
 
 /// How much of a term must be there to have it.
@@ -51,17 +45,16 @@ const LEAST_COVERAGE: f32 = 0.4;
 const GROUPING: f32 = 0.55;
 /// What definitions are worth that give something a name.
 const NAMING: f32 = 0.8;
+/// What remains of a place that decides nothing where the terms ask for a decision, and how much of
+/// such a term shows that one is there.
+const UNDECIDED: f32 = 0.6;
+const DECIDED: f32 = 0.25;
+/// How many lines around a line make its decision.
+const AROUND: usize = 2;
+/// What definitions are worth that hold something, where the terms say what is done to it.
+const HOLDING: f32 = 0.8;
 /// What is within a test module, beside other code.
 const IN_TESTS: f32 = 0.3;
-
-/// A file to pick from.
-pub(super) struct Source<'a> {
-    pub(super) path: &'a str,
-    pub(super) bytes: &'a [u8],
-    pub(super) found: &'a Found,
-    /// Ends parsing.
-    pub(super) deadline: Instant,
-}
 
 /// A place with its score: from 0 to about 1, where 1 is a definition named by all terms.
 #[derive(Debug, Clone)]
@@ -69,9 +62,6 @@ pub(super) struct Candidate {
     pub(super) score: f32,
     pub(super) place: Place,
 }
-
-/// Per term, how much of it there is; from 0 to 1.
-type Strengths = [f32; MAX_TERMS];
 
 /// The best places of a file, best first.
 pub(super) fn pick(
@@ -81,27 +71,7 @@ pub(super) fn pick(
     matcher: &Matcher,
 ) -> Vec<Candidate> {
     let hits: Vec<Hit> = matcher.hits(source.bytes).take(MAX_HITS).collect();
-    let name = source.path.rsplit('/').next().unwrap_or_default();
-    let view = View {
-        lines: Lines::new(source.bytes),
-        symbols: find(name, source.bytes, &hits, source.deadline),
-        by_line: BTreeMap::new(),
-        source,
-        worth,
-        terms,
-        whole: whole(worth, terms),
-    };
-    view.with_hits(&hits).pick(&hits)
-}
-
-struct View<'a> {
-    source: &'a Source<'a>,
-    lines: Lines<'a>,
-    symbols: Vec<Symbol>,
-    by_line: BTreeMap<usize, Strengths>,
-    terms: &'a [Term],
-    worth: &'a [f32],
-    whole: f32,
+    View::of(source, terms, worth, &hits).pick(&hits)
 }
 
 /// A place before its words are made.
@@ -110,7 +80,8 @@ struct Raw {
     line: usize,
     symbol: Option<usize>,
     within: bool,
-    strengths: Strengths,
+    /// The terms that stand there; others count for it too.
+    matched: Vec<usize>,
 }
 
 impl Raw {
@@ -121,18 +92,6 @@ impl Raw {
 }
 
 impl View<'_> {
-    fn with_hits(mut self, hits: &[Hit]) -> Self {
-        for hit in hits {
-            let line = self.lines.at(hit.start);
-            if self.by_line.len() == MAX_LINES && !self.by_line.contains_key(&line) {
-                break;
-            }
-            let strengths = self.by_line.entry(line).or_insert([0.0; MAX_TERMS]);
-            raise(strengths, hit.term, hit.strength);
-        }
-        self
-    }
-
     fn pick(&self, hits: &[Hit]) -> Vec<Candidate> {
         let tests = self.test_ranges();
         let mut docs: Vec<Range<usize>> = Vec::new();
@@ -142,7 +101,7 @@ impl View<'_> {
             docs.push(doc);
             raw.extend(place);
         }
-        for &line in self.by_line.keys() {
+        for line in self.lines_with_terms() {
             let in_doc = docs.iter().any(|doc| doc.contains(&line));
             let starts = raw.iter().any(|raw| raw.begins() && raw.line == line);
             if !in_doc && !starts {
@@ -185,18 +144,21 @@ impl View<'_> {
         if strengths.iter().all(|strength| *strength == 0.0) {
             return (None, doc);
         }
-        self.add_path(&mut strengths);
+        let matched = self.matched(&strengths);
+        let decided = self.add_decisions(&mut strengths, line..last + 1);
+        self.add_file(&mut strengths);
         let grouping = match symbol.kind {
             "mod" | "impl" | "namespace" => GROUPING,
             "const" | "static" | "variable" | "var" | "type" | "#define" => NAMING,
+            "struct" | "enum" | "union" | "class" | "trait" | "interface" if self.acts => HOLDING,
             _ => 1.0,
         };
         let raw = Raw {
-            score: self.value(&strengths) * grouping * self.precision(symbol, named),
+            score: self.value(&strengths) * grouping * decided * self.precision(symbol, named),
             line,
             symbol: Some(index),
             within: false,
-            strengths,
+            matched,
         };
         (Some(raw), doc)
     }
@@ -224,13 +186,17 @@ impl View<'_> {
                 self.add_hits(&mut strengths, hits, holder, share);
             }
         }
-        self.add_path(&mut strengths);
+        let matched = self.matched(&strengths);
+        let around = line.saturating_sub(AROUND)..line + AROUND + 1;
+        let decided = self.add_decisions(&mut strengths, around);
+        let remark = !self.asking.is_empty() && is_comment(self.lines.text(line));
+        self.add_file(&mut strengths);
         Raw {
-            score: self.value(&strengths),
+            score: self.value(&strengths) * if remark { UNDECIDED } else { decided },
             line,
             symbol,
             within: symbol.is_some(),
-            strengths,
+            matched,
         }
     }
 
@@ -257,26 +223,34 @@ impl View<'_> {
         seen.count_ones() as usize
     }
 
-    fn add_lines(&self, strengths: &mut Strengths, lines: Range<usize>, share: f32) {
-        if lines.is_empty() {
-            return;
-        }
-        for (_, found) in self.by_line.range(lines) {
-            for (term, strength) in found.iter().enumerate() {
-                raise(strengths, term, strength * share);
-            }
+    /// The terms that stand at the place, or in what the file says of itself.
+    fn matched(&self, strengths: &Strengths) -> Vec<usize> {
+        (0..self.terms.len())
+            .filter(|term| strengths[*term] > 0.0 || self.about[*term] > 0.0)
+            .collect()
+    }
+
+    /// Adds what the file as a whole has.
+    fn add_file(&self, strengths: &mut Strengths) {
+        for (term, strength) in self.about.iter().enumerate() {
+            raise(strengths, term, *strength);
         }
     }
 
-    fn add_path(&self, strengths: &mut Strengths) {
-        for term in 0..self.worth.len() {
-            let bit = 1 << term;
-            if self.source.found.in_name & bit != 0 {
-                raise(strengths, term, counts_for::FILE_NAME);
-            } else if self.source.found.in_path & bit != 0 {
-                raise(strengths, term, counts_for::PATH);
+    /// Adds a decision in these lines to the terms that ask for one.
+    ///
+    /// Gives what remains of the place: whatever it holds, one that decides nothing is no answer.
+    fn add_decisions(&self, strengths: &mut Strengths, lines: Range<usize>) -> f32 {
+        if self.asking.is_empty() {
+            return 1.0;
+        }
+        if self.decisions.any(lines) {
+            for &term in &self.asking {
+                raise(strengths, term, counts_for::DECISION);
             }
         }
+        let decided = self.asking.iter().any(|term| strengths[*term] >= DECIDED);
+        if decided { 1.0 } else { UNDECIDED }
     }
 
     /// What a place is worth that has so much of each term. To have a bit of every term is worth more
@@ -293,68 +267,12 @@ impl View<'_> {
         sum / self.whole * (LEAST_COVERAGE + (1.0 - LEAST_COVERAGE) * coverage)
     }
 
-    /// The innermost definition around a line.
-    fn enclosing(&self, line: usize) -> Option<usize> {
-        let start = self.lines.start(line);
-        self.symbols
-            .iter()
-            .enumerate()
-            .filter(|(_, symbol)| symbol.bytes.start <= start && start < symbol.bytes.end)
-            .min_by_key(|(_, symbol)| symbol.bytes.len())
-            .map(|(index, _)| index)
-    }
-
-    fn test_ranges(&self) -> Vec<Range<usize>> {
-        self.symbols
-            .iter()
-            .filter(|symbol| {
-                symbol.kind == "mod" && matches!(symbol.name.as_str(), "test" | "tests")
-            })
-            .map(|symbol| self.lines.at(symbol.bytes.start)..self.lines.at(symbol.bytes.end) + 1)
-            .collect()
-    }
-
-    /// The lines of comment and attribute above a definition, to the end of a docstring below it.
-    fn doc_lines(&self, first: usize, line: usize, symbol: &Symbol) -> Range<usize> {
-        let above = (first.saturating_sub(MAX_DOC_LINES)..first)
-            .rev()
-            .take_while(|line| {
-                let text = self.lines.text(*line);
-                is_comment(text) || text.starts_with(b"#[") || text.starts_with(b"@")
-            })
-            .count();
-        let mut end = line;
-        let below = line + 1..line + 1 + MAX_DOC_LINES;
-        if matches!(symbol.kind, "def" | "class") {
-            let mut quotes = 0;
-            for (index, line) in below.enumerate() {
-                let text = self.lines.text(line);
-                let marks = text
-                    .windows(3)
-                    .filter(|mark| matches!(*mark, b"\"\"\"" | b"'''"))
-                    .count();
-                if index == 0 && marks == 0 {
-                    break;
-                }
-                end = line + 1;
-                quotes += marks;
-                if quotes >= 2 {
-                    break;
-                }
-            }
-        }
-        first - above..end
-    }
-
     fn candidate(&self, raw: &Raw) -> Candidate {
         let symbol = raw.symbol.map(|index| &self.symbols[index]);
-        let matched = self
-            .terms
+        let matched = raw
+            .matched
             .iter()
-            .zip(&raw.strengths)
-            .filter(|(_, strength)| **strength > 0.0)
-            .map(|(term, _)| term.shown.clone())
-            .collect();
+            .map(|term| self.terms[*term].shown.clone());
         Candidate {
             score: raw.score,
             place: Place {
@@ -363,7 +281,7 @@ impl View<'_> {
                 kind: symbol.map(|symbol| symbol.kind),
                 name: symbol.map(|symbol| symbol.name.clone()),
                 within: raw.within,
-                matched,
+                matched: matched.collect(),
                 text: piece(self.lines.text(raw.line)),
             },
         }
@@ -390,12 +308,6 @@ fn spread(raw: Vec<Raw>) -> Vec<Raw> {
         }
     }
     kept
-}
-
-fn raise(strengths: &mut Strengths, term: usize, strength: f32) {
-    if strength > strengths[term] {
-        strengths[term] = strength;
-    }
 }
 
 /// What a term on such a line counts.

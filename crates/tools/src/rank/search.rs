@@ -11,10 +11,11 @@ use super::matcher::Matcher;
 use super::open::{Opened, read_text};
 use super::order::{Found, Scored, best};
 use super::path_kind::PathKind;
-use super::places::{Candidate, Source, pick};
+use super::places::{Candidate, pick};
 use super::report::{Place, Summary, line};
 use super::tally::{Counting, Tally};
 use super::terms::{Term, parse};
+use super::view::Source;
 use crate::beneath::Beneath;
 use crate::limits::SEARCH_TIME;
 use crate::output::{Draft, Room, ToolFailure, ToolOutput};
@@ -28,7 +29,7 @@ const PLACES: usize = 12;
 const FILES_LOOKED_INTO: usize = 40;
 
 /// What a further place of the same file is worth beside the one before it.
-const SAME_FILE: f32 = 0.8;
+const SAME_FILE: f32 = 0.65;
 
 /// What a further place of the same name or text is worth beside the one before it.
 const SAME_NAME: f32 = 0.5;

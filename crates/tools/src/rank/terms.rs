@@ -4,6 +4,8 @@
 //! count for less; and a weight, `parser^0.5`. A term of several parts (`SecretRules`,
 //! `secret_rules`, `secret rules`) stands for all its spellings.
 
+use super::decisions::asks_for_one;
+
 /// The most terms that are looked at: as many as fit the counters of a file.
 pub(super) const MAX_TERMS: usize = 24;
 
@@ -25,6 +27,8 @@ pub(super) struct Term {
     pub(super) weight: f32,
     /// It has several words: a bonus where it stands, no loss where it doesn't.
     pub(super) phrase: bool,
+    /// It asks where something is decided: `enforced`. Code that decides stands for it.
+    pub(super) asks: bool,
     pub(super) spellings: Vec<Spelling>,
 }
 
@@ -89,6 +93,7 @@ fn parse_one(text: &str) -> Option<Term> {
     let shown = shown?;
     Some(Term {
         phrase: shown.contains(' '),
+        asks: asks_for_one(&shown),
         shown,
         weight,
         spellings,

@@ -155,6 +155,61 @@ fn a_question_about_limits_finds_the_budget() {
     assert!(top.contains(&"src/meter.rs".to_owned()), "{top:?}");
 }
 
+/// N4: what compares and refuses answers such a question better than what has its words.
+#[test]
+fn a_question_about_enforcing_finds_what_decides() {
+    let tree = Tree::of(&[
+        (
+            "src/show.rs",
+            "/// The budget's limits, for people.\npub fn show_budget_limits(budget: &Budget) -> String {\n    \
+             budget.text()\n}\n",
+        ),
+        (
+            "src/budget.rs",
+            "impl Budget {\n    /// Whether the budget has room.\n    \
+             pub fn fits(&self, used: u64) -> Result<(), Full> {\n        \
+             let limit = self.limit;\n        if used > limit {\n            \
+             return Err(Full);\n        }\n        Ok(())\n    }\n}\n",
+        ),
+    ]);
+    assert_eq!(tree.top(&["budget", "limits"], 1), ["src/show.rs"]);
+    let places = tree.places(&["budget", "limits", "enforced^0.7"]);
+    assert_eq!(places[0]["path"], "src/budget.rs", "{places:?}");
+    // The word itself isn't there, and isn't said to be.
+    assert_eq!(
+        places[0]["matched"],
+        serde_json::json!(["budget", "limits"])
+    );
+}
+
+#[test]
+fn a_file_is_about_what_its_comment_says() {
+    let body = "pub fn take(&mut self, amount: u64) {\n    self.left -= amount;\n}\n";
+    let about = |what: &str| format!("//! Counts {what}.\n\nimpl Pool {{\n{body}}}\n");
+    let tree = Tree::of(&[
+        ("src/a.rs", &about("bytes")),
+        ("src/b.rs", &about("the budget")),
+        ("src/c.rs", &about("lines")),
+    ]);
+    assert_eq!(tree.top(&["budget", "take"], 1), ["src/b.rs"]);
+    let places = tree.places(&["budget", "take"]);
+    assert_eq!(places[0]["name"], "Pool::take", "{places:?}");
+}
+
+#[test]
+fn test_functions_and_texts_step_back() {
+    let tree = Tree::of(&[
+        ("src/a.rs", "#[test]\nfn zebra_runs() {}\n"),
+        ("src/b.rs", "fn zebra_runs_far() {}\n"),
+    ]);
+    assert_eq!(tree.top(&["zebra", "runs"], 1), ["src/b.rs"]);
+    let tree = Tree::of(&[
+        ("a.txt.in", "say(\"zebra\")\n"),
+        ("b.txt.in", "say(zebra)\n"),
+    ]);
+    assert_eq!(tree.top(&["zebra"], 1), ["b.txt.in"]);
+}
+
 #[test]
 fn a_question_about_secrets_finds_their_rules() {
     let tree = project();
