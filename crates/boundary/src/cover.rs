@@ -1,4 +1,4 @@
-//! Covers what a command must not see or change inside the workspace: secrets, and paths that
+//! Covers what a command must not see or change inside the granted roots: secrets, and paths that
 //! configure what later runs outside.
 //!
 //! One walk finds both. A cover is a mount, so that neither a rename nor a new name gets around it;
@@ -24,7 +24,7 @@ const MOST_ENTRIES: usize = 2_000_000;
 /// An empty file and an empty folder that nobody can read, to mount over secrets.
 const BLANKS: &str = "/layers/blank";
 
-/// Covers the workspace of a plan below the new root.
+/// Covers the roots of a plan below the new root.
 pub(crate) fn cover(
     plan: &BoundaryPlan,
     new_root: &Path,
@@ -33,21 +33,25 @@ pub(crate) fn cover(
     if plan.cover.scan == Scan::Skip {
         return Ok(());
     }
-    let workspace = below(&new_root.to_string_lossy(), &plan.workspace.path);
-    let found = walk(
-        &workspace,
-        &SecretRules::allowing(plan.cover.readable_secrets.clone()),
-    )?;
+    let rules = SecretRules::allowing(plan.cover.readable_secrets.clone());
     let blanks = Blanks::make()?;
-    for secret in &found.secrets {
-        blanks.over(secret)?;
-    }
-    if plan.cover.protect == Protect::Pin {
-        let mut maker = Maker { record, new_root };
-        for repository in &found.repositories {
-            pin_repository(repository, &mut maker)?;
+    let mut maker = Maker { record, new_root };
+    for root in &plan.cover.roots {
+        let place = below(&new_root.to_string_lossy(), &root.path);
+        if rules.denied(&root.path).is_some() {
+            blanks.over(&place)?;
+            continue;
         }
-        pin_rows(&workspace, &mut maker)?;
+        let found = walk(&place, &rules)?;
+        for secret in &found.secrets {
+            blanks.over(secret)?;
+        }
+        if root.protect == Protect::Pin && place.is_dir() {
+            for repository in &found.repositories {
+                pin_repository(repository, &mut maker)?;
+            }
+            pin_rows(&place, &mut maker)?;
+        }
     }
     Ok(())
 }
@@ -77,7 +81,7 @@ fn walk(workspace: &Path, rules: &SecretRules) -> Result<Found, BoundaryError> {
                     step: Step::Mounts,
                     errno: None,
                     detail: format!(
-                        "the workspace has more than {MOST_ENTRIES} entries to search for secrets"
+                        "a folder has more than {MOST_ENTRIES} entries to search for secrets"
                     ),
                 });
             }

@@ -20,7 +20,6 @@ use crate::error::{At as _, BoundaryError, Step};
 use crate::frame::{self, DETAIL_BYTES, Frame, Kind};
 use crate::launch::{self, CONTROL_FD, LAUNCH_FD, LIVENESS_FD, Launch, Purpose, RECORD_FD};
 use crate::placeholders::Record;
-use crate::plan::Protect;
 use crate::sys::{self, Block, Forked, Nested, Parentage};
 use crate::worker::{self, WorkerEntry};
 
@@ -84,7 +83,7 @@ impl<'a> Init<'a> {
         let launch: Launch = launch::unseal(sealed)?;
         // Proves that the plan belongs to the grant before anything is built from it.
         let grant = launch.unsealed_grant()?;
-        let pins = launch.plan.cover.protect == Protect::Pin;
+        let pins = launch.plan.cover.pins();
         let mut record = Record::new(if pins {
             Some(inherit(RECORD_FD)?)
         } else {

@@ -18,6 +18,13 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 /// says.
 pub(crate) const NEUTRAL_COMMONDIR: &str = ".\n";
 
+/// Kinds of entries in a record.
+const ROOT: u8 = b'=';
+const PLACEHOLDER: u8 = b'+';
+
+/// The file name extension of records.
+const EXTENSION: &str = "placeholders";
+
 /// Largest record that is read back: a path for each protected row of each repository.
 const RECORD_BYTES: u64 = 64 << 20;
 
@@ -29,65 +36,131 @@ pub struct Placeholders {
 }
 
 impl Placeholders {
-    /// Cleans up after boundaries that were killed, and begins a record in `folder`.
+    /// Cleans up after boundaries that were killed, and begins a record in `folder` for a boundary that
+    /// pins paths below `roots`.
     ///
     /// # Errors
     /// When the record can't be made: then nothing may be put into the person's folder.
-    pub fn begin(folder: &Path) -> io::Result<Self> {
+    pub fn begin<'r>(folder: &Path, roots: impl Iterator<Item = &'r Path>) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        Self::clean_stale(folder)?;
-        let path = folder.join(format!("{}.placeholders", std::process::id()));
+        let _turn = Turn::take(folder)?;
+        clean_stale(folder)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
-        let record = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)?;
-        flock(&record, FlockOperation::NonBlockingLockExclusive)?;
-        Ok(Self {
-            record: record.into(),
-            path,
-        })
-    }
-
-    /// Removes what dead boundaries left.
-    ///
-    /// # Errors
-    /// When the folder can't be listed.
-    pub fn clean_stale(folder: &Path) -> io::Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.extension() != Some(OsStr::new("placeholders")) {
-                continue;
-            }
-            let Ok(record) = File::options().read(true).write(true).open(&path) else {
-                continue;
-            };
-            if flock(&record, FlockOperation::NonBlockingLockExclusive).is_ok() {
-                Self { record, path }.finish()?;
+        for number in 0.. {
+            let path = folder.join(format!("{}-{number}.{EXTENSION}", std::process::id()));
+            match rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR) {
+                Ok(record) => {
+                    flock(&record, FlockOperation::NonBlockingLockExclusive)?;
+                    let mut record = File::from(record);
+                    for root in roots {
+                        record.write_all(&entry(ROOT, root))?;
+                    }
+                    return Ok(Self { record, path });
+                }
+                // Left by a process of that number that was killed, and still waiting for the others.
+                Err(rustix::io::Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
             }
         }
-        Ok(())
+        Err(io::Error::from(io::ErrorKind::AlreadyExists))
     }
 
-    /// Removes the placeholders, youngest first, and the record.
+    /// Removes the placeholders, but for those below a root of a boundary that still stands: one that
+    /// is taken away takes the cover of whoever shares it along. The last one removes them all.
     ///
     /// # Errors
-    /// When the record can't be read or removed. It stays then, for the next start.
+    /// When a record can't be read or removed. It stays then, for the next start.
     pub fn finish(self) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        File::open(&self.path)?
-            .take(RECORD_BYTES)
-            .read_to_end(&mut bytes)?;
-        for path in bytes
-            .split(|byte| *byte == 0)
-            .rev()
-            .filter(|path| !path.is_empty())
-        {
-            remove_if_empty(Path::new(OsStr::from_bytes(path)));
-        }
-        fs::remove_file(&self.path)
+        let folder = self.path.parent().map(Path::to_owned).unwrap_or_default();
+        let _turn = Turn::take(&folder)?;
+        // From here on our own record is one without a lock, as after a kill.
+        drop(self.record);
+        clean_stale(&folder)
     }
 
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.record.as_fd()
     }
+}
+
+/// One process at a time begins or finishes: whoever looks for others sees all of them.
+struct Turn(#[expect(dead_code, reason = "held for its lock")] File);
+
+impl Turn {
+    fn take(folder: &Path) -> io::Result<Self> {
+        let lock = File::options()
+            .create(true)
+            .append(true)
+            .open(folder.join("lock"))?;
+        flock(&lock, FlockOperation::LockExclusive)?;
+        Ok(Self(lock))
+    }
+}
+
+/// Removes what dead boundaries left and no living one shares.
+fn clean_stale(folder: &Path) -> io::Result<()> {
+    let mut stale = Vec::new();
+    let mut live_roots = Vec::new();
+    for file in fs::read_dir(folder)? {
+        let path = file?.path();
+        if path.extension() != Some(OsStr::new(EXTENSION)) {
+            continue;
+        }
+        let record = File::options().read(true).write(true).open(&path)?;
+        let dead = flock(&record, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let entries = Entries::read(&record)?;
+        if dead {
+            stale.push((path, record, entries.placeholders));
+        } else {
+            live_roots.extend(entries.roots);
+        }
+    }
+    for (path, _locked, placeholders) in stale {
+        let (shared, alone): (Vec<_>, Vec<_>) = placeholders
+            .into_iter()
+            .partition(|placeholder| live_roots.iter().any(|root| placeholder.starts_with(root)));
+        // Youngest first: what lies in a folder goes before it.
+        alone
+            .iter()
+            .rev()
+            .for_each(|placeholder| remove_if_empty(placeholder));
+        if shared.is_empty() {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a record holds.
+struct Entries {
+    roots: Vec<PathBuf>,
+    placeholders: Vec<PathBuf>,
+}
+
+impl Entries {
+    fn read(record: &File) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        record.take(RECORD_BYTES).read_to_end(&mut bytes)?;
+        let of = |kind: u8| {
+            bytes
+                .split(|byte| *byte == 0)
+                .filter_map(|entry| entry.strip_prefix(&[kind]))
+                .map(|path| PathBuf::from(OsStr::from_bytes(path)))
+                .collect()
+        };
+        Ok(Self {
+            roots: of(ROOT),
+            placeholders: of(PLACEHOLDER),
+        })
+    }
+}
+
+/// An entry: its kind, a path, and a NUL, which no path holds.
+fn entry(kind: u8, path: &Path) -> Vec<u8> {
+    let mut entry = vec![kind];
+    entry.extend_from_slice(path.as_os_str().as_bytes());
+    entry.push(0);
+    entry
 }
 
 /// Removes a placeholder; whatever somebody has put there since stays.
@@ -122,9 +195,7 @@ impl Record {
         let Some(file) = &mut self.0 else {
             return Err(io::Error::other("there is no record for placeholders"));
         };
-        let mut line = path.as_os_str().as_bytes().to_vec();
-        line.push(0);
-        file.write_all(&line)
+        file.write_all(&entry(PLACEHOLDER, path))
     }
 }
 
@@ -141,7 +212,8 @@ mod tests {
             folder.path().join("AGENTS.md"),
             folder.path().join("commondir"),
         );
-        let placeholders = Placeholders::begin(&state).unwrap();
+        let begin = |root: &Path| Placeholders::begin(&state, [root].into_iter()).unwrap();
+        let placeholders = begin(folder.path());
         let copy = placeholders.descriptor().try_clone_to_owned().unwrap();
         let mut record = Record::new(Some(copy));
         for path in [&empty, &used, &common] {
@@ -150,14 +222,21 @@ mod tests {
         fs::create_dir(&empty).unwrap();
         fs::write(&used, "mine").unwrap();
         fs::write(&common, NEUTRAL_COMMONDIR).unwrap();
-        // Still locked: nothing is touched.
-        Placeholders::clean_stale(&state).unwrap();
-        assert!(empty.exists());
-        // As after a kill: every descriptor is gone, the record is still there.
+        // A second one in the same folder: the first one's end takes nothing away from it.
+        let second = begin(folder.path());
         drop((placeholders, record));
-        Placeholders::clean_stale(&state).unwrap();
+        begin(folder.path()).finish().unwrap();
+        assert!(empty.exists());
+        // One that stands elsewhere shares nothing.
+        let elsewhere = begin(Path::new("/elsewhere"));
+        second.finish().unwrap();
         assert!(!empty.exists() && !common.exists());
         assert_eq!(fs::read_to_string(&used).unwrap(), "mine");
-        assert_eq!(fs::read_dir(&state).unwrap().count(), 0);
+        elsewhere.finish().unwrap();
+        let records = fs::read_dir(&state).unwrap().flatten();
+        assert_eq!(
+            records.filter(|entry| entry.file_name() != "lock").count(),
+            0
+        );
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use deputize_authority::preflight::{self, ExecRequest};
-use deputize_authority::{EnvName, Grant, Promise, Refusal};
+use deputize_authority::{EnvName, Grant, Promise, Refusal, Root};
 use deputize_boundary::plan::Sealed;
 use deputize_boundary::{
     BoundaryPlan, CommandEnd, CommandSpec, PinnedProgram, Placeholders, Purpose, SelfTest, Signals,
@@ -152,7 +152,8 @@ impl Session<'_> {
             return Ok(None);
         }
         let records = self.look.state.join("placeholders");
-        Placeholders::begin(&records)
+        let roots = self.grant.bounds().write.items().map(Root::path);
+        Placeholders::begin(&records, roots)
             .map(Some)
             .doing("keep a record in", &records)
     }

@@ -123,7 +123,7 @@ pub fn exec(request: &ExecRequest, around: &Surroundings) -> Result<Grant, Refus
     let own = Bounds {
         read: Set::only(read),
         write: Set::only(write),
-        env: Set::only(base.items().cloned().chain(named).chain(terminal_env())),
+        env: Set::only(base.items().cloned().chain(named).chain(command_env())),
         secrets: Set::only(request.secrets.iter().cloned()),
         ..Bounds::ANY
     };
@@ -132,9 +132,10 @@ pub fn exec(request: &ExecRequest, around: &Surroundings) -> Result<Grant, Refus
         .attenuate(Layer::Request, &own))
 }
 
-/// Variables about the terminal and the clock that a command that a person typed may see.
-fn terminal_env() -> impl Iterator<Item = EnvName> {
-    ["COLORTERM", "TZ"]
+/// Variables that a command that a person typed may see: about the terminal and the clock, and those
+/// that say where a toolchain lies (B9).
+fn command_env() -> impl Iterator<Item = EnvName> {
+    ["COLORTERM", "TZ", "CARGO_HOME", "GOPATH", "RUSTUP_HOME"]
         .into_iter()
         .map(|name| EnvName(name.to_owned()))
 }

@@ -7,8 +7,8 @@ use deputize_authority::{Grant, Level, Promise, Refusal};
 use super::promises::{needed, promises};
 use super::view::{home, view};
 use super::{
-    Access, AccessMode, BoundaryPlan, Cover, Identity, Limits, Protect, Scan, Sealed, Source, Tcp,
-    runs_commands,
+    Access, AccessMode, BoundaryPlan, Cover, CoveredRoot, Identity, Limits, Protect, Scan, Sealed,
+    Source, Tcp, runs_commands,
 };
 use crate::host::{HostFacts, NamespaceRefusal, SystemPath};
 
@@ -45,7 +45,6 @@ pub fn compile(grant: &Grant, host: &HostFacts, level: Level) -> Result<Boundary
     } else {
         Vec::new()
     };
-    let writable_workspace = grant.bounds().write.permits(&workspace.root);
     Ok(BoundaryPlan {
         grant: grant.digest(),
         level,
@@ -64,11 +63,7 @@ pub fn compile(grant: &Grant, host: &HostFacts, level: Level) -> Result<Boundary
                 Scan::Skip
             },
             readable_secrets: grant.bounds().secrets.clone(),
-            protect: if writable_workspace {
-                Protect::Pin
-            } else {
-                Protect::NotNeeded
-            },
+            roots: covered(grant),
         },
         limits: Limits {
             pids: PIDS,
@@ -84,6 +79,28 @@ pub fn compile(grant: &Grant, host: &HostFacts, level: Level) -> Result<Boundary
         home: home(host),
         promises,
     })
+}
+
+/// Every granted root; protected paths are pinned in those that are writable.
+fn covered(grant: &Grant) -> Vec<CoveredRoot> {
+    let bounds = grant.bounds();
+    let inner = bounds
+        .write
+        .items()
+        .filter(|root| !bounds.read.items().any(|read| read == *root));
+    bounds
+        .read
+        .items()
+        .chain(inner)
+        .map(|root| CoveredRoot {
+            path: root.path().to_owned(),
+            protect: if bounds.write.permits(root) {
+                Protect::Pin
+            } else {
+                Protect::NotNeeded
+            },
+        })
+        .collect()
 }
 
 fn require_kernel(host: &HostFacts) -> Result<(), Refusal> {
@@ -248,12 +265,10 @@ fn environment(grant: &Grant, host: &HostFacts, level: Level) -> Vec<(String, St
         environment.extend(toolchain.environment.iter().cloned());
     }
     environment.retain(|(name, _)| {
-        let known = deputize_authority::EnvName(name.clone());
-        let is_toolchain = host
-            .toolchains
-            .iter()
-            .any(|toolchain| toolchain.environment.iter().any(|(own, _)| own == name));
-        is_toolchain || grant.bounds().env.permits(&known)
+        grant
+            .bounds()
+            .env
+            .permits(&deputize_authority::EnvName(name.clone()))
     });
     environment
 }

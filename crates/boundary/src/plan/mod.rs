@@ -145,14 +145,30 @@ pub enum Owner {
     Mapped,
 }
 
-/// What is covered inside the workspace before a command runs.
+/// What is covered inside the granted roots before a command runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cover {
     /// Whether commands run here at all: without them the file tools keep the secrets.
     pub scan: Scan,
     /// Secret classes that may be read.
     pub readable_secrets: deputize_authority::Set<String>,
-    /// Whether protected paths are pinned read-only (only where something is writable).
+    /// The granted roots, each with what is kept in it.
+    pub roots: Vec<CoveredRoot>,
+}
+
+impl Cover {
+    /// Whether protected paths are pinned anywhere, so that placeholders may be made.
+    pub(crate) fn pins(&self) -> bool {
+        self.roots.iter().any(|root| root.protect == Protect::Pin)
+    }
+}
+
+/// A granted root, and whether protected paths are pinned read-only in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoveredRoot {
+    /// The root.
+    pub path: PathBuf,
+    /// Only where it is writable.
     pub protect: Protect,
 }
 

@@ -143,7 +143,16 @@ fn plan_of_a_writing_command() {
     held pids
     held devices
     "#);
-    assert_eq!(plan.cover.protect, Protect::Pin);
+    let kept: Vec<_> = plan
+        .cover
+        .roots
+        .iter()
+        .map(|root| (root.path.to_str().unwrap(), root.protect))
+        .collect();
+    assert_eq!(
+        kept,
+        [("/data", Protect::NotNeeded), ("/home/u/w", Protect::Pin)]
+    );
     assert_eq!(plan.cover.scan, Scan::Whole);
 }
 
