@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::matcher::{Hit, Matcher};
 use super::terms::MAX_TERMS;
 
@@ -81,10 +83,7 @@ impl Counts {
 /// Where Rust's inline tests start; the end where there are none.
 fn tests_start(bytes: &[u8]) -> usize {
     const MARK: &[u8] = b"#[cfg(test)]\nmod ";
-    bytes
-        .windows(MARK.len())
-        .position(|window| window == MARK)
-        .unwrap_or(bytes.len())
+    memmem::find(bytes, MARK).unwrap_or(bytes.len())
 }
 
 /// Strengths lie between 0 and 1.
