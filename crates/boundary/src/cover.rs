@@ -150,11 +150,7 @@ fn pin_repository(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
     // A link, or a file that points elsewhere: neither is replaced, and what it points to is
     // outside or found by itself.
     if !meta.is_dir() {
-        return if meta.is_symlink() {
-            Ok(())
-        } else {
-            pin(git, git)
-        };
+        return pin(git, git);
     }
     // A folder is pinned on itself so that it can't be renamed away and made anew, but stays writable.
     let tree = clone_tree(git).on(Step::Mounts, git)?;
@@ -184,12 +180,34 @@ fn pin_rows(workspace: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
 
 fn pin_row(path: &Path, shape: Shape, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
     match std::fs::symlink_metadata(path) {
-        // A link can't be mounted on; its target is outside or pinned where it lies.
-        Ok(meta) if meta.is_symlink() => return Ok(()),
+        // The link itself is pinned as any name is; what it leads to must not be written either.
+        Ok(meta) if meta.is_symlink() => {
+            if let Some(target) = follow(path, maker.new_root) {
+                pin(&target, &target)?;
+            }
+        }
         Ok(_) => {}
         Err(_) => maker.make(path, shape)?,
     }
     pin(path, path)
+}
+
+/// Where a link leads, if that is below the new root. An absolute link means a place there, too.
+fn follow(link: &Path, new_root: &Path) -> Option<PathBuf> {
+    let mut path = link.to_owned();
+    // As many as the kernel follows.
+    for _ in 0..40 {
+        let Ok(target) = std::fs::read_link(&path) else {
+            let real = std::fs::canonicalize(&path).ok()?;
+            return real.starts_with(new_root).then_some(real);
+        };
+        path = if target.is_absolute() {
+            below(&new_root.to_string_lossy(), &target)
+        } else {
+            path.parent()?.join(target)
+        };
+    }
+    None
 }
 
 /// Makes placeholders, each written down first under the name that it has on the host.

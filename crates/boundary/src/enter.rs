@@ -44,6 +44,10 @@ pub(crate) fn become_init(
         }
         (_, Identity::Spare { kernel, .. }) => {
             sys::become_user(*kernel, *kernel).at(Step::Identity, kernel)?;
+            // Nothing maps the owner here: the folder must be one that others may enter.
+            fs::read_dir(&plan.workspace.path)
+                .map(drop)
+                .on(Step::Workspace, &plan.workspace.path)?;
             Vec::new()
         }
         (_, Identity::Own { .. }) => Vec::new(),
@@ -73,9 +77,19 @@ pub(crate) fn become_init(
 }
 
 /// Forks init and ends this stage; the supervisor gets init's pidfd.
+///
+/// Init says nothing before this stage has: the supervisor hears of its birth first.
 fn fork_init(control: &OwnedFd) -> Result<(), BoundaryError> {
+    let (spoken, speaking) =
+        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).at(Step::Fork, "pipe")?;
     match sys::fork(Parentage::Grandparent, Nested::None).at(Step::Fork, "init")? {
-        Forked::Child => Ok(()),
+        Forked::Child => {
+            drop(speaking);
+            // Ends when the stage has exited, which is after it has spoken.
+            rustix::io::read(&spoken, &mut [0u8; 1])
+                .map(drop)
+                .at(Step::Fork, "wait for the stage")
+        }
         Forked::Parent { pid, pidfd } => {
             let born = Frame::new(Kind::Born, pid.unsigned_abs(), 0);
             let sent = frame::send(control, &born, &[pidfd.as_fd()]);

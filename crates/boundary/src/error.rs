@@ -22,6 +22,7 @@ pub enum Step {
     PidNamespace,
     Identity,
     DeathSignal,
+    Workspace,
     Mounts,
     PivotRoot,
     Proc,
@@ -37,7 +38,7 @@ pub enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 21] = [
         Self::ReadLaunch,
         Self::UserNamespace,
         Self::IdMaps,
@@ -46,6 +47,7 @@ impl Step {
         Self::PidNamespace,
         Self::Identity,
         Self::DeathSignal,
+        Self::Workspace,
         Self::Mounts,
         Self::PivotRoot,
         Self::Proc,
@@ -77,6 +79,7 @@ impl fmt::Display for Step {
             Self::PidNamespace => "create a pid namespace",
             Self::Identity => "change the user id",
             Self::DeathSignal => "arm the death signal",
+            Self::Workspace => "enter the folder",
             Self::Mounts => "build the file system view",
             Self::PivotRoot => "enter the file system view",
             Self::Proc => "mount a fresh /proc",

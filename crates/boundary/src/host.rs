@@ -164,10 +164,12 @@ impl HostFacts {
     /// beforehand: with the reason, as far as it can be told.
     #[must_use]
     pub fn without_namespaces(mut self, error: Option<&BoundaryError>) -> Self {
+        // Anything but EINVAL there is the same refusal that namespaces meet.
         let at_owners = matches!(
             error,
             Some(BoundaryError::Step {
                 step: Step::IdmappedMount,
+                errno: Some(libc::EINVAL),
                 ..
             })
         );

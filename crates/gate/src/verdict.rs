@@ -48,7 +48,9 @@ pub struct Denied {
     pub rule: RuleRef,
     /// Why, in one sentence without a final stop.
     pub reason: String,
-    /// What the model can do instead.
+    /// What to do instead, in one sentence without a final stop.
+    pub instead: String,
+    /// All of it in the words for a model: rule, reason, and what to do instead.
     pub message: String,
     /// The roots that may be read.
     pub allowed_scope: Vec<String>,

@@ -4,10 +4,11 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
-use deputize_authority::{Grant, Level, Refusal};
+use deputize_authority::{Grant, Level, Refusal, escape};
 use deputize_boundary::plan::compile;
 use deputize_boundary::{
-    Boundary, BoundaryPlan, HostFacts, Outside, PinnedProgram, Placeholders, Purpose,
+    Boundary, BoundaryError, BoundaryPlan, HostFacts, Outside, PinnedProgram, Placeholders,
+    Purpose, Step,
 };
 
 use crate::RunError;
@@ -130,7 +131,8 @@ pub(crate) fn start(
         .namespaces_refused
         .as_ref()
         .map_or("", |refusal| refusal.fix());
-    let (boundary, plan) = attempt(&host, Level::LandlockSeccomp)?;
+    let (boundary, plan) =
+        attempt(&host, Level::LandlockSeccomp).map_err(|error| unreachable_folder(error, grant))?;
     let why = refused.map_or(
         "the settings of this machine refuse namespaces".to_owned(),
         |error| error.to_string(),
@@ -144,4 +146,24 @@ pub(crate) fn start(
         plan,
         weaker,
     })
+}
+
+/// At the lesser level root gives up being root and owns nothing any more.
+fn unreachable_folder(error: RunError, grant: &Grant) -> RunError {
+    let RunError::Boundary(BoundaryError::Step {
+        step: Step::Workspace,
+        ..
+    }) = &error
+    else {
+        return error;
+    };
+    let path = escape(&grant.workspace().path().to_string_lossy());
+    RunError::Refused(Refusal::new(
+        "workdir_private",
+        "workdir",
+        format!(
+            "`{path}` can be entered by its owner only, and without namespaces root works as nobody"
+        ),
+        "run it as an ordinary user, or let others enter the folder and those above it",
+    ))
 }

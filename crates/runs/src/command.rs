@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use deputize_authority::preflight::{self, ExecRequest};
-use deputize_authority::{EnvName, Grant, Promise, Refusal, Root};
+use deputize_authority::{EnvName, Grant, Level, Promise, Refusal, Root};
 use deputize_boundary::plan::Sealed;
 use deputize_boundary::{
     BoundaryPlan, CommandEnd, CommandSpec, PinnedProgram, Placeholders, Purpose, SelfTest, Signals,
@@ -179,6 +179,17 @@ impl Session<'_> {
             placeholders,
             Purpose::OneCommand,
         )?;
+        if self.execution.memory_bytes.is_some() && plan.level != Level::Full {
+            return Err(RunError::Refused(Refusal::new(
+                "boundary_too_weak",
+                "memory",
+                format!(
+                    "a boundary of level {} can't even watch the memory of a command",
+                    plan.level
+                ),
+                weaker.map_or_else(String::new, |weaker| weaker.fix),
+            )));
+        }
         self.ledger
             .record(&record::boundary(&plan, None), wall_ms())?;
         on_start(&plan, weaker.as_ref());
@@ -274,7 +285,7 @@ impl Session<'_> {
                 asked.reasons.join("; "),
                 "a person must approve it",
             )),
-            Verdict::Deny(denied) => Err(refused("command", denied.reason, &denied.message)),
+            Verdict::Deny(denied) => Err(refused("command", denied.reason, &denied.instead)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `deputize doctor`: what this machine can enforce, by trying.
 
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use deputize_authority::Level;
@@ -50,15 +51,15 @@ fn report() -> Result<Report, RunError> {
 
 /// A folder for the trial, gone afterwards.
 struct Scratch {
-    folder: std::path::PathBuf,
-    workspace: std::path::PathBuf,
-    canary: std::path::PathBuf,
+    folder: PathBuf,
+    workspace: PathBuf,
+    canary: PathBuf,
 }
 
 impl Scratch {
     fn new() -> Result<Self, RunError> {
         let name = format!("deputize-doctor-{}", RunId::new());
-        let folder = std::env::temp_dir().join(name);
+        let folder = scratch_parent().join(name);
         let failed = |source| RunError::State {
             doing: "make",
             path: folder.clone(),
@@ -77,6 +78,16 @@ impl Scratch {
             workspace,
             canary,
         })
+    }
+}
+
+/// A folder that anybody may enter, since root's trial runs as somebody else.
+fn scratch_parent() -> PathBuf {
+    let common = PathBuf::from("/tmp");
+    if rustix::process::geteuid().is_root() && common.is_dir() {
+        common
+    } else {
+        std::env::temp_dir()
     }
 }
 

@@ -1,6 +1,6 @@
 //! `deputize explain`: what the gate thinks of a call, and why. Nothing is run.
 
-use std::io::BufRead as _;
+use std::io::BufRead;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -93,15 +93,12 @@ fn many(args: &Explain) -> Result<ExitCode, RunError> {
     let mut input = std::io::stdin().lock();
     let mut line = Vec::new();
     loop {
-        line.clear();
-        let most = u64::try_from(LINE_BYTES).unwrap_or(u64::MAX);
-        let count = std::io::Read::take(&mut input, most).read_until(b'\n', &mut line);
-        let count = count.map_err(|source| RunError::State {
+        let length = next_line(&mut input, &mut line).map_err(|source| RunError::State {
             doing: "read calls from",
             path: "standard input".into(),
             source,
         })?;
-        if count == 0 {
+        if length == 0 {
             return Ok(ExitCode::SUCCESS);
         }
         let answer = match answer(&look, args, &line) {
@@ -112,6 +109,28 @@ fn many(args: &Explain) -> Result<ExitCode, RunError> {
             }
         };
         print(&format!("{answer}\n"));
+    }
+}
+
+/// Reads a line and returns its whole length; what is beyond the limit is read and dropped, so that
+/// the next line begins where it begins.
+fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<usize> {
+    line.clear();
+    let mut length = 0;
+    loop {
+        let available = input.fill_buf()?;
+        let end = available
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map(|at| at + 1);
+        let taken = end.unwrap_or(available.len());
+        let kept = taken.min(LINE_BYTES.saturating_sub(line.len()));
+        line.extend_from_slice(&available[..kept]);
+        length += taken;
+        input.consume(taken);
+        if end.is_some() || taken == 0 {
+            return Ok(length);
+        }
     }
 }
 

@@ -227,6 +227,7 @@ pub(crate) fn denied(stop: Stop, effects: Vec<Effect>, context: &Context<'_>) ->
         rule: RuleRef::from(rule),
         message: format!("Denied ({}): {reason}. {instead}.", rule.id),
         reason,
+        instead,
         allowed_scope: scope(context),
         effects,
     }

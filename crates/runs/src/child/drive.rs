@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deputize_agent::{Effect, Event as Happened, Finding, Millis, RunResult, State};
-use deputize_authority::Untrusted;
+use deputize_authority::{Untrusted, escape};
 use deputize_gate::{Call, Sealed};
 use deputize_ledger::{CallDecided, CallFinished, Ledger, ModelTurn, Noticed, Tokens};
 use deputize_model::{ModelError, ToolUse, Turn};
@@ -86,6 +86,9 @@ impl Child {
             result: None,
         };
         drive.show_start();
+        for note in &self.granted.notes {
+            drive.notice("preflight", note.clone());
+        }
         let mut result = drive.until_end(&mut words).await;
         let Drive {
             state,
@@ -300,7 +303,7 @@ impl Drive<'_> {
         self.show(Event::Started {
             run: self.child.id.to_string(),
             preset: self.child.preset().name().to_owned(),
-            workdir: planned.grant.workspace().path().display().to_string(),
+            workdir: escape(&planned.grant.workspace().path().to_string_lossy()),
             model: planned.model,
             label: planned.label,
         });

@@ -217,7 +217,7 @@ impl Decided {
     /// A denial before anything was looked up: no such call, or not granted.
     fn refused_at_the_door(denied: deputize_gate::Denied) -> Self {
         let rule = denied.rule.id.to_owned();
-        let message = format!("{}. {}", denied.reason, denied.message);
+        let message = denied.message;
         let invalid = rule.starts_with("arguments.") || rule == "tool.unknown";
         let decision = if invalid {
             Decision::Invalid { message }
@@ -264,7 +264,7 @@ impl Decided {
             Verdict::Deny(denied) => Self {
                 decision: Decision::Denied {
                     rule: rule.clone(),
-                    message: format!("{}. {}", denied.reason, denied.message),
+                    message: denied.message,
                 },
                 verdict: ledger::Verdict::Deny,
                 rule,
