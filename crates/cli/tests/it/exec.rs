@@ -2,10 +2,9 @@
 
 use std::fs;
 
-use deputize_testkit::{TestEnv, is_root};
 use rustix::process::Signal;
 
-use crate::scene::{events, only_run, project, refused_code, runs, scene, shell};
+use crate::scene::{beside, events, only_run, project, refused_code, runs, scene, shell};
 
 /// B8, H1: the command's own status is returned, 128+N for a signal; nothing of ours is printed.
 #[test]
@@ -192,6 +191,7 @@ fn a_dry_run_runs_nothing() {
         "Would run the command; nothing was run.",
         "  writes    [WORKSPACE]\n",
         "  env       HOME, ",
+        "MINE",
         "    protected_paths  read-only mounts",
     ] {
         assert!(text.contains(row), "no {row:?} in\n{text}");
@@ -278,56 +278,6 @@ fn a_signal_is_passed_on_to_the_command() {
     let _ = running.wait().expect_code(143);
 }
 
-/// B8: secrets of the workspace are covered for commands, and one class can be opened.
-#[test]
-fn secrets_are_covered_unless_their_class_is_opened() {
-    let env = project();
-    env.lay(|tree| {
-        tree.file("deploy/.env.production", "PARCEL_TOKEN=none\n")
-            .file(".ssh/id_rsa", "PARCEL_TOKEN=none\n");
-    });
-    let read = "cat .env deploy/.env.production .ssh/id_rsa; cat .env.example";
-    let outcome = shell(&env, &[], read);
-    assert_eq!(outcome.out(), "PARCEL_TOKEN=\n", "{outcome}");
-    let outcome = shell(&env, &["--secret", "env_file"], read);
-    assert_eq!(
-        outcome.out(),
-        "PARCEL_TOKEN=none\nPARCEL_TOKEN=none\nPARCEL_TOKEN=\n",
-        "{outcome}"
-    );
-    // Neither a rename nor another name gets round the cover.
-    let around = "mv .env e; ln .env e2; cp .env e3; cat e e2 e3; tar cf - . | grep -a TOKEN=none";
-    let outcome = shell(&env, &["--write", "."], around);
-    assert_eq!(outcome.out(), "", "{outcome}");
-    assert_eq!(
-        fs::read_to_string(env.workspace().join(".env")).unwrap(),
-        "PARCEL_TOKEN=none\n"
-    );
-}
-
-/// B8, G9: secrets in a further folder that may be read are covered as those of the workspace are.
-#[test]
-fn secrets_in_a_further_folder_are_covered_too() {
-    let env = project();
-    let other = beside(&env, "other");
-    fs::write(other.join("seen.txt"), "seen\n").unwrap();
-    fs::write(other.join(".env"), "TOKEN=none\n").unwrap();
-    env.give();
-    let outcome = shell(
-        &env,
-        &["--read", "../other"],
-        "cat ../other/seen.txt ../other/.env",
-    );
-    assert_eq!(outcome.out(), "seen\n", "{outcome}");
-}
-
-/// A folder beside the workspace.
-fn beside(env: &TestEnv, name: &str) -> std::path::PathBuf {
-    let folder = env.root().join(name);
-    fs::create_dir(&folder).unwrap();
-    folder
-}
-
 /// B8: `--read` shows a further folder or file, read-only; the folder beside it stays hidden.
 #[test]
 fn further_folders_can_be_read() {
@@ -355,7 +305,6 @@ fn further_folders_can_be_read() {
         assert_eq!(refused_code(&outcome), code, "{path}");
     }
     assert!(!env.root().join("shown/y").exists());
-    let _ = is_root();
 }
 
 /// B8: commands that are started at the same moment all start: no start depends on who is first.
@@ -378,4 +327,55 @@ fn starts_that_come_together_all_succeed() {
         }
     });
     let _ = env.run(["audit", "verify"]).expect_code(0);
+}
+
+/// H1: a call that can't be understood is a failure of ours, which no command's own status is.
+#[test]
+fn a_call_that_is_not_understood_is_told_apart_from_the_commands_status() {
+    let env = scene();
+    for arguments in [&["exec", "--no-such-option", "--", "true"][..], &["exec"]] {
+        let outcome = env.run(arguments).expect_code(125);
+        assert!(outcome.err().contains("Usage: "), "{outcome}");
+    }
+    let _ = env.run(["exec", "--help"]).expect_code(0);
+}
+
+/// S10: descriptors that the caller happened to hold open don't reach the command; mask and signals
+/// are as a shell leaves them.
+#[test]
+fn descriptors_of_the_caller_do_not_reach_the_command() {
+    let env = project();
+    fs::write(env.root().join("held"), "held").unwrap();
+    env.give();
+    let program = env!("CARGO_BIN_EXE_deputize");
+    let run = |script: String| env.command("sh").args(["-c", &script]).output().unwrap();
+    let output = run(format!("exec 9<../held; {program} exec -- sh -c 'cat <&9'"));
+    assert!(
+        !String::from_utf8_lossy(&output.stdout).contains("held"),
+        "{output:?}"
+    );
+    assert!(!output.status.success());
+    let output = run(format!("umask 027; {program} exec -- sh -c umask"));
+    assert_eq!(output.stdout, b"0027\n");
+    let output = run(format!(
+        "{{ {program} exec -- sh -c 'while echo y; do :; done' 2>&1; echo $? >&2; }} | head -1"
+    ));
+    assert_eq!(output.stderr, b"141\n", "{output:?}");
+    for closed in ["<&-", ">&-", "2>&-"] {
+        let output = run(format!("{program} exec -- true {closed}"));
+        assert!(output.status.success(), "{closed}: {output:?}");
+    }
+}
+
+/// S2: a folder that the boundary can't show as it is, is refused before anything starts.
+#[test]
+fn folders_of_the_kernel_are_refused() {
+    let env = scene();
+    for folder in ["/proc", "/sys", "/dev"] {
+        let outcome = env
+            .run(["exec", "--workdir", folder, "--", "true"])
+            .expect_code(126);
+        assert!(refused_code(&outcome).starts_with("root_is_"), "{outcome}");
+    }
+    assert!(runs(&env).is_empty());
 }

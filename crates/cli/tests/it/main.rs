@@ -10,12 +10,14 @@
 )]
 
 mod audit;
+mod bad_folder;
 mod bad_input;
 mod completions;
 mod doctor;
 mod exec;
 mod exec_contained;
 mod exec_limits;
+mod exec_secrets;
 mod exec_write;
 mod explain;
 mod kill;

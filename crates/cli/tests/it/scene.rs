@@ -146,3 +146,11 @@ pub(crate) fn shell(env: &TestEnv, options: &[&str], script: &str) -> Outcome {
     arguments.extend(["--", "sh", "-c", script]);
     env.run(arguments)
 }
+
+/// An empty folder beside the workspace.
+pub(crate) fn beside(env: &TestEnv, name: &str) -> PathBuf {
+    let folder = env.root().join(name);
+    fs::create_dir(&folder).unwrap();
+    env.give();
+    folder
+}
