@@ -154,6 +154,57 @@ fn repositories_in_subfolders_are_protected_too() {
     assert_eq!(names(&env.workspace()), before);
 }
 
+/// B2: nor does moving a folder above such a repository away make room for another in its place.
+#[test]
+fn a_repository_in_a_subfolder_can_not_be_replaced_by_moving_what_holds_it() {
+    let env = scene();
+    env.lay(|tree| {
+        tree.folder("vendor/dep/.git/hooks")
+            .file("vendor/dep/.git/config", "[core]\n");
+    });
+    let plant = "mkdir -p vendor/dep/.git/hooks && echo x > vendor/dep/.git/hooks/pre-commit";
+    for away in ["mv vendor/dep gone", "mv vendor gone"] {
+        let outcome = shell(&env, &["--write", "."], &format!("{away}; {plant}"));
+        assert_ne!(outcome.code(), Some(0), "{away}: {outcome}");
+        let hook = env.workspace().join("vendor/dep/.git/hooks/pre-commit");
+        assert!(!hook.exists(), "{away}");
+    }
+}
+
+/// B2: in a folder that is no repository, a command can't make one whose hooks and configuration
+/// the person's own git would then obey.
+#[test]
+fn no_repository_can_be_planted_in_the_workspace_itself() {
+    let env = scene();
+    for script in [
+        "mkdir -p .git/hooks && echo x > .git/hooks/pre-commit",
+        "mkdir -p .git && printf '[core]\n\tfsmonitor = evil\n' > .git/config",
+        "echo 'gitdir: /tmp/evil' > .git",
+        "ln -s /tmp/evil .git",
+    ] {
+        let outcome = shell(&env, &["--write", "."], script);
+        assert_ne!(outcome.code(), Some(0), "{script}: {outcome}");
+    }
+    assert_eq!(names(&env.workspace()), BTreeSet::new());
+}
+
+/// B2: git works inside, and the placeholders never get into what it adds.
+#[test]
+fn git_inside_adds_no_placeholder() {
+    let env = scene();
+    let git = |arguments: &[&str]| env.command("git").args(arguments).output();
+    if !git(&["init", "-q", "."]).is_ok_and(|output| output.status.success()) {
+        println!("there is no git");
+        return;
+    }
+    env.give();
+    let script = "echo x > x && git add -A && \
+                  git -c user.name=n -c user.email=n@example.org commit -qm x";
+    let _ = shell(&env, &["--write", "."], script).expect_code(0);
+    let listed = git(&["ls-files"]).unwrap();
+    assert_eq!(String::from_utf8_lossy(&listed.stdout), "x\n");
+}
+
 /// B2: a protected name that is a link can't be turned into something else, nor written through.
 #[test]
 fn protected_names_that_are_links_stay_links() {
