@@ -5,6 +5,7 @@
 //! a protected path that doesn't exist yet gets a placeholder to mount on, which the supervisor
 //! removes afterwards.
 
+use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
@@ -70,15 +71,20 @@ fn walk(workspace: &Path, rules: &SecretRules) -> Result<Found, BoundaryError> {
     let mut folders = vec![workspace.to_owned()];
     let mut entries = 0;
     while let Some(folder) = folders.pop() {
-        // A folder that can't be listed can't be read by the command either.
-        let Ok(listing) = std::fs::read_dir(&folder) else {
-            continue;
+        let listing = match std::fs::read_dir(&folder) {
+            Ok(listing) => listing,
+            // A root that is a file, or a folder that the command can't read either.
+            Err(error) if matches!(error.kind(), NotADirectory | PermissionDenied | NotFound) => {
+                continue;
+            }
+            // Too deep for a path, say: what is in it can't be known, and must be.
+            Err(error) => return Err(BoundaryError::step(Step::Cover, error, folder.display())),
         };
         for entry in listing.flatten() {
             entries += 1;
             if entries > MOST_ENTRIES {
                 return Err(BoundaryError::Step {
-                    step: Step::Mounts,
+                    step: Step::Cover,
                     errno: None,
                     detail: format!(
                         "a folder has more than {MOST_ENTRIES} entries to search for secrets"
@@ -116,7 +122,7 @@ impl Blanks {
         make_folder(&folder)?;
         make_file(&file)?;
         for path in [&file, &folder] {
-            rustix::fs::chmod(path, Mode::empty()).on(Step::Mounts, path)?;
+            rustix::fs::chmod(path, Mode::empty()).on(Step::Cover, path)?;
         }
         Ok(Self { file, folder })
     }
@@ -136,9 +142,9 @@ impl Blanks {
 
 /// Mounts `source` read-only over `target`.
 fn pin(source: &Path, target: &Path) -> Result<(), BoundaryError> {
-    let tree = clone_tree(source).on(Step::Mounts, source)?;
+    let tree = clone_tree(source).on(Step::Cover, source)?;
     let flags = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
-    sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree).on(Step::Mounts, target)?;
+    sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree).on(Step::Cover, target)?;
     attach(&tree, target)
 }
 
@@ -153,7 +159,7 @@ fn pin_repository(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
         return pin(git, git);
     }
     // A folder is pinned on itself so that it can't be renamed away and made anew, but stays writable.
-    let tree = clone_tree(git).on(Step::Mounts, git)?;
+    let tree = clone_tree(git).on(Step::Cover, git)?;
     attach(&tree, git)?;
     let mut inside_link = false;
     for row in PROTECTED.iter().filter(|row| row.path.starts_with(".git/")) {
@@ -219,11 +225,11 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn make(&mut self, path: &Path, shape: Shape) -> Result<(), BoundaryError> {
         let on_host = Path::new("/").join(path.strip_prefix(self.new_root).unwrap_or(path));
-        self.record.note(&on_host).on(Step::Mounts, &on_host)?;
+        self.record.note(&on_host).on(Step::Cover, &on_host)?;
         match shape {
             Shape::Folder => make_folder(path),
             Shape::File if path.ends_with("commondir") => {
-                std::fs::write(path, NEUTRAL_COMMONDIR).on(Step::Mounts, path)
+                std::fs::write(path, NEUTRAL_COMMONDIR).on(Step::Cover, path)
             }
             Shape::File => make_file(path),
         }

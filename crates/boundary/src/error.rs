@@ -24,6 +24,7 @@ pub enum Step {
     DeathSignal,
     Workspace,
     Mounts,
+    Cover,
     PivotRoot,
     Proc,
     Loopback,
@@ -38,7 +39,7 @@ pub enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 22] = [
         Self::ReadLaunch,
         Self::UserNamespace,
         Self::IdMaps,
@@ -49,6 +50,7 @@ impl Step {
         Self::DeathSignal,
         Self::Workspace,
         Self::Mounts,
+        Self::Cover,
         Self::PivotRoot,
         Self::Proc,
         Self::Loopback,
@@ -81,6 +83,7 @@ impl fmt::Display for Step {
             Self::DeathSignal => "arm the death signal",
             Self::Workspace => "enter the folder",
             Self::Mounts => "build the file system view",
+            Self::Cover => "cover secrets and protected paths",
             Self::PivotRoot => "enter the file system view",
             Self::Proc => "mount a fresh /proc",
             Self::Loopback => "bring the private loopback up",

@@ -120,12 +120,14 @@ impl HostFacts {
         let maps = IdMap::read("/proc/self/uid_map");
         let home = variable("HOME")
             .and_then(|home| fs::canonicalize(home).ok())
-            .filter(|home| home.is_dir());
+            // A name that isn't text can't be in a plan; such a home is simply not there inside.
+            .filter(|home| home.is_dir() && home.to_str().is_some());
         let path: Vec<PathBuf> = variable("PATH")
             .unwrap_or_default()
             .split(':')
             .filter(|entry| entry.starts_with('/'))
             .filter_map(|entry| fs::canonicalize(entry).ok())
+            .filter(|entry| entry.to_str().is_some())
             .fold(Vec::new(), |mut seen, entry| {
                 if !seen.contains(&entry) {
                     seen.push(entry);

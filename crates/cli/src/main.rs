@@ -26,15 +26,19 @@ fn main() -> ExitCode {
     }
     let args = match Args::try_parse() {
         Ok(args) => args,
-        // Help and version are no failures; everything else is code 2.
+        // Help and version are no failures.
         Err(error) => {
-            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            let code = if error.use_stderr() {
+                misunderstood()
+            } else {
+                0
+            };
             // Nowhere is left to report to when this fails.
             let _ = error.print();
             return ExitCode::from(code);
         }
     };
-    match args.command {
+    let code = match args.command {
         Command::Run(args) => commands::run::main(args),
         Command::Exec(args) => commands::exec::main(args),
         Command::Doctor(args) => commands::doctor::main(&args),
@@ -42,5 +46,25 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain::main(&args),
         Command::Completions(args) => commands::completions::main(&args),
         Command::Man => commands::man::main(),
+    };
+    match output::lost() {
+        None => code,
+        Some(why) => {
+            output::error_line(&format!("deputize: the output is lost: {why}"));
+            ExitCode::from(failure::FAILED)
+        }
+    }
+}
+
+/// The code of a command line that can't be understood: 2, but for `exec`, whose other codes are those
+/// of the command that it runs.
+fn misunderstood() -> u8 {
+    let exec = std::env::args_os()
+        .nth(1)
+        .is_some_and(|command| command == "exec");
+    if exec {
+        commands::exec::OWN_FAILURE
+    } else {
+        failure::REFUSED
     }
 }

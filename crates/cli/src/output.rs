@@ -1,12 +1,26 @@
 //! The two streams. A reader that goes away is no failure of ours.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::OnceLock;
 
-/// Writes to standard output. Ends the program quietly when nobody reads any more.
+/// Why standard output couldn't be written; told at the end of the program.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Writes to standard output. A closed pipe means that the reader has seen enough; any other failure
+/// makes the program fail in the end, see [`lost`].
 pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    // A closed pipe means that the reader has seen enough; there is nowhere to complain to.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        LOST.get_or_init(|| error.to_string());
+    }
+}
+
+/// What kept a result from its reader, if anything did.
+pub(crate) fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
 }
 
 /// Writes a line to standard error.

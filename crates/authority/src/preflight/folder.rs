@@ -56,6 +56,9 @@ const AGENT_FOLDERS: [&str; 6] = [
     ".agents",
 ];
 
+/// Folders that are the kernel's own, not on a disk.
+const KERNEL_FOLDERS: [&str; 3] = ["/proc", "/sys", "/dev"];
+
 /// The folder that the child will work in.
 pub(super) fn workspace(around: &Surroundings) -> Result<Workspace, Refusal> {
     let fact = &around.workdir;
@@ -167,16 +170,41 @@ fn allowed(canonical: &Path, field: &str, around: &Surroundings) -> Result<Root,
             "choose the project's folder below it",
         ));
     }
-    if let Some(reserved) = around
+    let reserved = around
         .reserved
         .iter()
-        .find(|known| canonical.starts_with(&known.path))
-    {
+        .find(|known| canonical.starts_with(&known.path) || known.path.starts_with(canonical));
+    if let Some(reserved) = reserved {
+        let how = if canonical.starts_with(&reserved.path) {
+            "lies in"
+        } else {
+            "holds"
+        };
         return Err(Refusal::new(
             "root_is_reserved",
             field,
-            format!("`{shown}` lies in {}", reserved.what),
+            format!("`{shown}` {how} {}", reserved.what),
             "choose the project's folder",
+        ));
+    }
+    if KERNEL_FOLDERS
+        .iter()
+        .any(|folder| canonical.starts_with(folder))
+        && !canonical.starts_with("/dev/shm/")
+    {
+        return Err(Refusal::new(
+            "root_is_kernel",
+            field,
+            format!("`{shown}` shows the kernel and its devices, not files"),
+            "choose the project's folder",
+        ));
+    }
+    if canonical.to_str().is_none() {
+        return Err(Refusal::new(
+            "root_not_utf8",
+            field,
+            format!("the name of `{shown}` is not UTF-8"),
+            "rename it, for example with `convmv`",
         ));
     }
     let agent = canonical

@@ -19,10 +19,16 @@ fn around(path: &str) -> Surroundings {
         caller: "/home/u/project".into(),
         workdir: folder(path),
         home: Some("/home/u".into()),
-        reserved: vec![Reserved {
-            path: "/home/u/.config".into(),
-            what: "the configuration folder",
-        }],
+        reserved: vec![
+            Reserved {
+                path: "/home/u/.config".into(),
+                what: "the configuration folder",
+            },
+            Reserved {
+                path: "/srv/state".into(),
+                what: "the state folder",
+            },
+        ],
         global: Bounds::ANY,
         parent: None,
     }
@@ -88,6 +94,11 @@ fn roots_that_no_child_gets() {
         ("/home/u", "root_is_home"),
         ("/home/u/.config/tool", "root_is_reserved"),
         ("/home/u/project/.claude/agents", "root_is_reserved"),
+        ("/srv/state", "root_is_reserved"),
+        ("/srv", "root_is_reserved"),
+        ("/proc", "root_is_kernel"),
+        ("/sys/fs", "root_is_kernel"),
+        ("/dev", "root_is_kernel"),
     ] {
         assert_eq!(
             refused(&ask(), &around(path)),
@@ -115,7 +126,7 @@ fn folders_that_are_not_what_they_seem() {
         ),
         (
             Found::Folder {
-                canonical: "/srv/other".into(),
+                canonical: "/data/other".into(),
                 device: 1,
                 inode: 2,
             },
@@ -131,7 +142,7 @@ fn folders_that_are_not_what_they_seem() {
     // Named from outside, a link is the person's own choice; it is noted.
     here.workdir.asked = "/home/u/link".into();
     let granted = child(&ask(), &here).unwrap();
-    assert_eq!(granted.grant.workspace().path(), Path::new("/srv/other"));
+    assert_eq!(granted.grant.workspace().path(), Path::new("/data/other"));
     assert_eq!(granted.notes.len(), 1);
 }
 
@@ -190,7 +201,7 @@ fn nesting_shrinks_and_ends() {
     let granted = child(&ask(), &here).unwrap().grant;
     assert!(granted.bounds().is_within(deep.bounds()));
     assert_eq!(granted.bounds().depth, 0);
-    here.workdir = folder("/srv/other");
+    here.workdir = folder("/data/other");
     assert_eq!(refused(&ask(), &here).0, "workdir_outside_parent");
 }
 

@@ -42,7 +42,8 @@ impl FilterSet {
 
     /// Loads them into this process; it needs no_new_privs.
     pub(crate) fn load(&self) -> Result<(), BoundaryError> {
-        sys::refuse_x32().map_err(|error| BoundaryError::step(Step::Seccomp, error, "x32"))?;
+        sys::refuse_unknown_calls()
+            .map_err(|error| BoundaryError::step(Step::Seccomp, error, "unknown calls"))?;
         for program in &self.0 {
             seccompiler::apply_filter(program).map_err(|error| failed(&error))?;
         }
@@ -172,6 +173,9 @@ const CLONE_NEWTIME: libc::c_int = 0x80;
 /// Terminal requests that type into somebody's terminal, or paste its selection.
 const TYPING: [u64; 2] = [libc::TIOCSTI, 0x541c];
 
+/// Requests that set a file's flags: FS_IOC_SETFLAGS, its 32-bit form, and FS_IOC_FSSETXATTR.
+const SETTING_FLAGS: [u64; 3] = [0x4008_6602, 0x4004_6602, 0x401c_5820];
+
 /// Changes of modes, owners, times and attributes, which Landlock doesn't govern.
 const METADATA: &[libc::c_long] = &[
     #[cfg(target_arch = "x86_64")]
@@ -198,6 +202,10 @@ const METADATA: &[libc::c_long] = &[
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
+    // setxattrat, removexattrat, file_setattr: newer than the C library's names.
+    463,
+    466,
+    469,
 ];
 
 fn command_groups(level: Level) -> Vec<Group> {
@@ -229,6 +237,12 @@ fn command_groups(level: Level) -> Vec<Group> {
         ),
     ]);
     if level != Level::Full {
+        let flags = SETTING_FLAGS.iter();
+        let requests = flags.filter_map(|request| rule(&[(1, Len::Dword, Op::Eq, *request)]));
+        refused
+            .entry(number(libc::SYS_ioctl))
+            .or_default()
+            .extend(requests);
         refused.extend(METADATA.iter().map(|call| (number(*call), Vec::new())));
         // Without an ipc namespace these reach the user's other programs.
         refused.extend(

@@ -16,7 +16,7 @@ use crate::output::error_line;
 use crate::show;
 
 /// A failure of deputize itself.
-const OWN_FAILURE: u8 = 125;
+pub(crate) const OWN_FAILURE: u8 = 125;
 /// Refused, or found and not executable.
 const REFUSED: u8 = 126;
 /// No such program.
@@ -53,7 +53,12 @@ fn begin(args: &Exec) -> Result<u8, RunError> {
     if args.dry_run {
         let grant = plan_command(&look, &execution)?;
         let plan = choose_dry(&grant, &look.host())?;
-        show::exec_plan(&grant, &plan, Voice::of(args.json));
+        let given = execution
+            .environment
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        show::exec_plan(&grant, &plan, given, Voice::of(args.json));
         return Ok(0);
     }
     let executed = execute(&look, &execution, &program, |plan, weaker| {

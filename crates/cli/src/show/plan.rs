@@ -44,20 +44,22 @@ pub(crate) fn plan(planned: &Planned<'_>, voice: Voice) {
 }
 
 /// What a dry run of a command would do.
-pub(crate) fn exec_plan(grant: &Grant, plan: &BoundaryPlan, voice: Voice) {
+pub(crate) fn exec_plan(grant: &Grant, plan: &BoundaryPlan, given: Vec<&str>, voice: Voice) {
+    let mut environment = names(plan);
+    environment.extend(given.into_iter().filter(|name| !names(plan).contains(name)));
     if voice == Voice::Json {
         let object = json!({
             "status": "planned",
             "grant": grant,
             "digest": grant.digest(),
-            "boundary": { "level": plan.level, "promises": plan.promises, "environment": names(plan) },
+            "boundary": { "level": plan.level, "promises": plan.promises, "environment": environment },
         });
         print(&format!("{object:#}\n"));
         return;
     }
     let mut out = "Would run the command; nothing was run.\n".to_owned();
     out.push_str(&grant_text(grant));
-    out.push_str(&format!("  env       {}\n", names(plan).join(", ")));
+    out.push_str(&format!("  env       {}\n", environment.join(", ")));
     out.push_str(&boundary_text(plan));
     print(&out);
 }
