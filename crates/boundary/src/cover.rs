@@ -5,6 +5,7 @@
 //! a protected path that doesn't exist yet gets a placeholder to mount on, which the supervisor
 //! removes afterwards.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,7 @@ pub(crate) fn cover(
             blanks.over(secret)?;
         }
         if root.protect == Protect::Pin && place.is_dir() {
+            pin_ways(&place, &found.repositories)?;
             for repository in &found.repositories {
                 pin_repository(repository, &mut maker)?;
             }
@@ -148,6 +150,21 @@ fn pin(source: &Path, target: &Path) -> Result<(), BoundaryError> {
     attach(&tree, target)
 }
 
+/// Keeps the folders on the way to a repository where they are: one that was moved away could be made
+/// anew, with another repository in it.
+fn pin_ways(root: &Path, repositories: &[PathBuf]) -> Result<(), BoundaryError> {
+    let ways: BTreeSet<&Path> = repositories
+        .iter()
+        .flat_map(|repository| repository.ancestors().skip(1))
+        .filter(|way| *way != root && way.starts_with(root))
+        .collect();
+    // A set of paths is ordered: what holds a folder comes before it.
+    for way in ways {
+        attach(&clone_tree(way).on(Step::Cover, way)?, way)?;
+    }
+    Ok(())
+}
+
 /// Keeps a repository's configuration as it is. Commits, branches and checkouts go on working.
 fn pin_repository(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
     let Ok(meta) = std::fs::symlink_metadata(git) else {
@@ -175,11 +192,17 @@ fn pin_repository(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
 }
 
 fn pin_rows(workspace: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
+    // Where there is no repository, none is planted.
+    let git = workspace.join(".git");
+    if std::fs::symlink_metadata(&git).is_err() {
+        pin_row(&git, Shape::Folder, maker)?;
+    }
     for row in PROTECTED
         .iter()
         .filter(|row| !row.path.starts_with(".git/"))
     {
-        pin_row(&workspace.join(row.path), row.shape, maker)?;
+        // Always a folder: git doesn't see an empty one, so that none of them is ever committed.
+        pin_row(&workspace.join(row.path), Shape::Folder, maker)?;
     }
     Ok(())
 }
