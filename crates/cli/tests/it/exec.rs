@@ -44,9 +44,12 @@ fn codes_tell_whose_failure_it_is() {
         .expect_code(126);
     assert_eq!(refused_code(&outcome), "folder_missing");
     // Where there can be no state, nothing is run.
+    let no_folder = env.root().join("file");
+    fs::write(&no_folder, "").unwrap();
+    env.give();
     let outcome = env
         .call(["exec", "--", "touch", "/tmp/x"])
-        .env("XDG_STATE_HOME", env.workspace().join("plain.txt"))
+        .env("XDG_STATE_HOME", &no_folder)
         .run()
         .expect_code(125);
     assert_eq!(refused_code(&outcome), "state_failed");
