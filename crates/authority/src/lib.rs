@@ -39,4 +39,4 @@ pub use refusal::Refusal;
 pub use secrets::{SECRET_CLASSES, SecretClass, SecretRules};
 pub use set::{Covers, Set};
 pub use tool::{Tool, UnknownTool};
-pub use untrusted::{Secret, Untrusted, escape};
+pub use untrusted::{Secret, Untrusted, escape, escape_json};

@@ -75,6 +75,25 @@ fn push_escaped(out: &mut String, character: char) {
     }
 }
 
+/// Escapes the same characters in a JSON text, in JSON's own way: it reads back as it was.
+///
+/// Outside strings a JSON text has no such character but line breaks and tabs, which stay.
+#[must_use]
+pub fn escape_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for character in json.chars() {
+        if misleads(character) && !matches!(character, '\n' | '\t') {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a String can't fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
 /// Controls, bidirectional overrides, zero-width characters and other invisibles.
 fn misleads(character: char) -> bool {
     character.is_control()
@@ -120,6 +139,17 @@ mod tests {
             "a\\u{1b}[31m\\u{202e}b\\u{200b}\nc\td\\u{d}\\u{9b}x"
         );
         assert_eq!(text.preview(3), "a\\u{1b}[…");
+    }
+
+    #[test]
+    fn json_is_escaped_and_reads_back() {
+        let value = serde_json::json!({ "a": "x\u{202e}\u{9b}\u{e0001}\n é" });
+        let shown = escape_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(shown.contains("\\u202e\\u009b\\udb40\\udc01"), "{shown}");
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&shown).unwrap(),
+            value
+        );
     }
 
     #[test]

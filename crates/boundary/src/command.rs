@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::confine::{Confined, FilterSet, Prepared, Rules};
 use crate::error::{At as _, BoundaryError, Step};
 use crate::launch::{self, Launch};
-use crate::plan::Sealed;
+use crate::plan::{Sealed, Source};
 use crate::root;
 use crate::selftest::SelfTest;
 use crate::sys::{self, Block, Forked, Nested, Parentage};
@@ -184,10 +184,7 @@ fn live(stage: Stage<'_>, place: Place) -> Result<CommandReport, BoundaryError> 
     };
     let signals = sys::signals(&[&FORWARDED[..], &[libc::SIGCHLD]].concat())
         .at(Step::Descriptors, "signals")?;
-    let watch = Watch::open(
-        plan.level,
-        spec.memory_bytes.unwrap_or(plan.limits.memory_bytes),
-    )?;
+    let watch = Watch::open(plan, spec.memory_bytes.unwrap_or(plan.limits.memory_bytes))?;
     let confined = Prepared::command(plan, stage.filters, rules).confine()?;
     let self_test = stage.launch.targets.prove(&confined)?;
     let (failed, fail) =
@@ -354,13 +351,16 @@ fn is_executable(stat: &rustix::fs::Stat) -> bool {
 struct Watch {
     level: Level,
     memory_bytes: u64,
+    /// Private folders in memory: what is in them is memory of the command's, too.
+    in_memory: Vec<PathBuf>,
     /// Our children, for the hunt at a level without pid namespaces.
     children: Option<OwnedFd>,
     page_bytes: u64,
 }
 
 impl Watch {
-    fn open(level: Level, memory_bytes: u64) -> Result<Self, BoundaryError> {
+    fn open(plan: &crate::plan::BoundaryPlan, memory_bytes: u64) -> Result<Self, BoundaryError> {
+        let level = plan.level;
         let children = if level == Level::Full {
             None
         } else {
@@ -372,9 +372,17 @@ impl Watch {
             )
         };
         let page_bytes = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
+        let in_memory = plan
+            .view
+            .iter()
+            .filter(|mount| matches!(mount.what, Source::Memory { .. }))
+            .map(|mount| mount.at.clone())
+            .chain([PathBuf::from("/dev/shm")])
+            .collect();
         Ok(Self {
             level,
             memory_bytes,
+            in_memory,
             children,
             page_bytes,
         })
@@ -427,8 +435,8 @@ impl Watch {
         }
     }
 
-    /// Private memory of every process here, and the largest shared one: what would be freed if all
-    /// of them ended. `None` where there is no `/proc` of our own to look at.
+    /// Private memory of every process here, the largest shared one, and what the private folders hold:
+    /// what would be freed if the command ended. `None` where there is no `/proc` of our own to look at.
     fn memory(&self) -> Option<u64> {
         if self.level != Level::Full {
             return None;
@@ -451,11 +459,18 @@ impl Watch {
             private = private.saturating_add(resident.saturating_sub(common));
             shared = shared.max(common);
         }
-        Some(
-            private
-                .saturating_add(shared)
-                .saturating_mul(self.page_bytes),
-        )
+        let files = self.in_memory.iter().filter_map(|folder| {
+            let stat = rustix::fs::statvfs(folder).ok()?;
+            Some(
+                stat.f_blocks
+                    .saturating_sub(stat.f_bfree)
+                    .saturating_mul(stat.f_frsize),
+            )
+        });
+        let processes = private
+            .saturating_add(shared)
+            .saturating_mul(self.page_bytes);
+        Some(files.fold(processes, u64::saturating_add))
     }
 }
 

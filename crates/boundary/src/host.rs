@@ -121,7 +121,13 @@ impl HostFacts {
         let home = variable("HOME")
             .and_then(|home| fs::canonicalize(home).ok())
             // A name that isn't text can't be in a plan; such a home is simply not there inside.
-            .filter(|home| home.is_dir() && home.to_str().is_some());
+            .filter(|home| home.is_dir() && home.to_str().is_some())
+            // A private home there would hide the system from the command.
+            .filter(|home| {
+                !SYSTEM
+                    .iter()
+                    .any(|system| Path::new(system).starts_with(home) || home.starts_with(system))
+            });
         let path: Vec<PathBuf> = variable("PATH")
             .unwrap_or_default()
             .split(':')

@@ -6,7 +6,7 @@ use deputize_authority::Refusal;
 use deputize_runs::RunError;
 use serde_json::json;
 
-use crate::output::{error_line, print};
+use crate::output::{error_line, print_json};
 
 /// A request that was refused, or couldn't be understood.
 pub(crate) const REFUSED: u8 = 2;
@@ -51,7 +51,7 @@ pub(crate) fn tell_refusal(refusal: &Refusal, voice: Voice) {
         }
         Voice::Json => {
             let object = json!({ "status": "refused", "error": refusal });
-            print(&format!("{object:#}\n"));
+            print_json(&object);
         }
     }
 }

@@ -3,6 +3,9 @@
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 
+use deputize_authority::escape_json;
+use serde::Serialize;
+
 /// Why standard output couldn't be written; told at the end of the program.
 static LOST: OnceLock<String> = OnceLock::new();
 
@@ -15,6 +18,26 @@ pub(crate) fn print(text: &str) {
         && error.kind() != ErrorKind::BrokenPipe
     {
         LOST.get_or_init(|| error.to_string());
+    }
+}
+
+/// Prints a value as JSON, over several lines, with a final break. What could steer a terminal is
+/// escaped in it.
+pub(crate) fn print_json(value: &impl Serialize) {
+    print_json_text(serde_json::to_string_pretty(value));
+}
+
+/// As [`print_json`], in one line.
+pub(crate) fn print_json_line(value: &impl Serialize) {
+    print_json_text(serde_json::to_string(value));
+}
+
+fn print_json_text(json: serde_json::Result<String>) {
+    match json {
+        Ok(json) => print(&format!("{}\n", escape_json(&json))),
+        Err(error) => {
+            LOST.get_or_init(|| error.to_string());
+        }
     }
 }
 

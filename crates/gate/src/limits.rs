@@ -22,7 +22,7 @@ impl Limits {
     /// Lines that one `read` call may ask for. Output stays bounded in bytes all the same.
     pub const LINES: u64 = 2_000;
     /// Arguments of a program: far above what people type, far below what slows a verdict.
-    pub const ARGUMENTS: usize = 8_192;
+    pub const ARGUMENTS: usize = 65_536;
     /// Bytes of all arguments of a program together. The kernel takes 2 MiB at most, environment
     /// included.
     pub const ARGUMENT_BYTES: usize = 1 << 20;

@@ -19,7 +19,7 @@ use deputize_gate::{
     Bound, BoundLaunch, Call, Context, Fact, Identity, Launch, Query, Verdict, decide, queries,
 };
 use deputize_ledger::{
-    CallDecided, CallFinished, Ledger, Redactor, RunFinished, RunStarted, Verdict as Word,
+    CallDecided, CallFinished, Ledger, RunFinished, RunStarted, Verdict as Word,
 };
 use deputize_tools::{Request, Response};
 use serde_json::json;
@@ -225,9 +225,11 @@ impl Session<'_> {
     /// Puts the command to the gate; what comes back is built from the bytes that it sealed.
     fn approve(&mut self, plan: &BoundaryPlan) -> Result<CommandSpec, RunError> {
         let request = &self.execution.request;
-        let search: Vec<PathBuf> = plan
+        let search: Vec<PathBuf> = self
+            .execution
             .environment
             .iter()
+            .chain(&plan.environment)
             .find(|(name, _)| name == "PATH")
             .map(|(_, path)| path.split(':').map(PathBuf::from).collect())
             .unwrap_or_default();
@@ -347,7 +349,7 @@ fn shown(argv: &[OsString]) -> Vec<String> {
 
 /// Opens the ledger and writes down what was granted, before anything starts.
 fn open(look: &Look, grant: &Grant, folder: &RunFolder, id: &RunId) -> Result<Ledger, RunError> {
-    let redactor = Redactor::new(look.secret_values()).unwrap_or_else(|_| Redactor::none());
+    let redactor = look.redactor()?;
     let mut ledger = Ledger::create(&folder.ledger(), id.as_str(), redactor, wall_ms())?;
     let started = RunStarted {
         run: id.to_string(),

@@ -1,8 +1,8 @@
 //! The folder of a run: 0700, locked as long as its supervisor lives.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -139,13 +139,23 @@ impl RunFolder {
     }
 }
 
-/// Makes folders that only their owner can enter.
+/// Makes folders that only their owner can enter. One that was there before is closed to others.
 pub(crate) fn private_folders(path: &Path) -> Result<(), RunError> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(path)
-        .doing("make the folder", path)
+        .doing("make the folder", path)?;
+    let mode = fs::metadata(path)
+        .doing("look at", path)?
+        .permissions()
+        .mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    // Fails where it belongs to somebody else, and then it isn't used.
+    fs::set_permissions(path, Permissions::from_mode(0o700))
+        .doing("close to others the folder", path)
 }
 
 #[cfg(test)]

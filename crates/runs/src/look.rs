@@ -6,9 +6,12 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use deputize_authority::Bounds;
 use deputize_authority::preflight::{FolderFact, Found, Reserved, Surroundings};
+use deputize_authority::{Bounds, Refusal};
 use deputize_boundary::HostFacts;
+use deputize_ledger::Redactor;
+
+use crate::RunError;
 
 /// The person's environment, read once.
 #[derive(Debug, Clone)]
@@ -71,10 +74,25 @@ impl Look {
         value.to_str().map(str::to_owned)
     }
 
+    /// What keeps the person's secrets out of everything that we write.
+    ///
+    /// # Errors
+    /// When they are too many to look for: then nothing is written.
+    pub(crate) fn redactor(&self) -> Result<Redactor, RunError> {
+        Redactor::new(self.secret_values()).map_err(|error| {
+            RunError::Refused(Refusal::new(
+                "secrets_too_large",
+                "environment",
+                error.to_string(),
+                "start it with fewer variables, for example with `env -i`",
+            ))
+        })
+    }
+
     /// Values that must not get into anything that we write: what the person's environment holds
     /// under names of credentials.
     #[must_use]
-    pub(crate) fn secret_values(&self) -> Vec<String> {
+    fn secret_values(&self) -> Vec<String> {
         const WORDS: [&str; 9] = [
             "KEY",
             "TOKEN",

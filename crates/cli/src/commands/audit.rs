@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::args::{Audit, AuditCommand};
 use crate::failure::{self, Voice, usage};
-use crate::output::{print, width};
+use crate::output::{print, print_json, print_json_line, width};
 use crate::show;
 
 /// A ledger that is broken.
@@ -75,10 +75,7 @@ fn verify_all(run: Option<&str>, head: Option<&str>, voice: Voice) -> Result<Exi
         }
     }
     match voice {
-        Voice::Json => print(&format!(
-            "{}\n",
-            serde_json::to_string_pretty(&reports).unwrap_or_default()
-        )),
+        Voice::Json => print_json(&reports),
         Voice::Words if ledgers.is_empty() => print("There are no runs.\n"),
         Voice::Words => {}
     }
@@ -117,10 +114,7 @@ fn show_run(run: Option<&str>, voice: Voice, receipt: bool) -> Result<ExitCode, 
     for event in read(open(&run.ledger())?) {
         match event {
             Ok(event) if voice == Voice::Json => {
-                print(&format!(
-                    "{}\n",
-                    serde_json::to_string(&event).unwrap_or_default()
-                ));
+                print_json_line(&event);
             }
             Ok(event) => {
                 print(&show::event(&event.at, &event.kind, &event.data, width()));
@@ -147,7 +141,7 @@ fn show_receipt(run: &StoredRun, voice: Voice) -> Result<ExitCode, RunError> {
     let text = std::fs::read_to_string(&path).map_err(|_| missing())?;
     let result: Value = serde_json::from_str(&text).map_err(|_| missing())?;
     match voice {
-        Voice::Json => print(&format!("{:#}\n", result["receipt"])),
+        Voice::Json => print_json(&result["receipt"]),
         Voice::Words => {
             let receipt: deputize_ledger::Receipt =
                 serde_json::from_value(result["receipt"].clone()).map_err(|_| missing())?;
@@ -163,10 +157,7 @@ fn list(store: &Store, voice: Voice) -> Result<ExitCode, RunError> {
         rows.push(Row::of(&run));
     }
     match voice {
-        Voice::Json => print(&format!(
-            "{}\n",
-            serde_json::to_string_pretty(&rows).unwrap_or_default()
-        )),
+        Voice::Json => print_json(&rows),
         Voice::Words if rows.is_empty() => print("There are no runs.\n"),
         Voice::Words => {
             for row in rows {

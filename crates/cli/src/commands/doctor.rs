@@ -10,14 +10,13 @@ use deputize_runs::{Look, RunError, RunId};
 
 use crate::args::Doctor;
 use crate::failure::{self, Voice};
-use crate::output::print;
+use crate::output::{print, print_json};
 
 pub(crate) fn main(args: &Doctor) -> ExitCode {
     match report() {
         Ok(report) => {
             if args.json {
-                let json = serde_json::to_string_pretty(&report).unwrap_or_default();
-                print(&format!("{json}\n"));
+                print_json(&report);
             } else {
                 print(&text(&report));
             }

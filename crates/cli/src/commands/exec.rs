@@ -113,17 +113,31 @@ fn execution(args: &Exec, look: &Look) -> Result<Execution, RunError> {
 }
 
 fn variable(typed: &str, look: &Look) -> Result<(String, String), RunError> {
-    if let Some((name, value)) = typed.split_once('=') {
-        return Ok((name.to_owned(), value.to_owned()));
+    let (name, value) = match typed.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (typed, look.variable(typed)),
+    };
+    let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    if !starts_well
+        || !name
+            .chars()
+            .all(|part| part.is_ascii_alphanumeric() || part == '_')
+    {
+        let reason = format!("`{}` is no name of a variable", escape(name));
+        return Err(usage(
+            "env",
+            reason,
+            "use letters, digits and `_`, with no digit in front",
+        ));
     }
-    let value = look.variable(typed).ok_or_else(|| {
+    let value = value.ok_or_else(|| {
         usage(
             "env",
-            format!("`{}` is not set here, or isn't text", escape(typed)),
+            format!("`{name}` is not set here, or isn't text"),
             "write NAME=VALUE",
         )
     })?;
-    Ok((typed.to_owned(), value))
+    Ok((name.to_owned(), value))
 }
 
 fn memory(limits: &[String]) -> Result<Option<u64>, RunError> {

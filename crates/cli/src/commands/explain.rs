@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::Explain;
 use crate::failure::{self, Voice, usage};
-use crate::output::print;
+use crate::output::{print, print_json, print_json_line};
 
 /// Longest line of `--stdin`, in bytes: the largest call and some room.
 const LINE_BYTES: usize = 4 << 20;
@@ -33,10 +33,7 @@ fn one(args: &Explain) -> Result<ExitCode, RunError> {
         Desk::for_child(&look, &args.preset, args.workdir.clone())?.explain(&tool, &arguments)?
     };
     if args.json {
-        print(&format!(
-            "{}\n",
-            serde_json::to_string_pretty(&explanation).unwrap_or_default()
-        ));
+        print_json(&explanation);
     } else {
         print(&explanation.text());
     }
@@ -108,7 +105,7 @@ fn many(args: &Explain) -> Result<ExitCode, RunError> {
                 json!({ "verdict": "deny", "rule": "call.unreadable", "reasons": [error.refusal().reason], "effects": [] })
             }
         };
-        print(&format!("{answer}\n"));
+        print_json_line(&answer);
     }
 }
 

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 
 use crate::args::Run;
 use crate::failure::{self, Voice, usage};
-use crate::output::{error_line, print};
+use crate::output::{error_line, print, print_json};
 use crate::{show, status};
 
 pub(crate) fn main(args: Run) -> ExitCode {
@@ -198,8 +198,7 @@ async fn heard(signal: &mut Option<tokio::signal::unix::Signal>) {
 
 fn show(finished: &Finished, args: &Run) {
     if args.json {
-        let json = serde_json::to_string_pretty(&finished.result).unwrap_or_default();
-        print(&format!("{json}\n"));
+        print_json(&finished.result);
     } else {
         print(&show::result(&finished.result, args.receipt));
     }

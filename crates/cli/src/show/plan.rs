@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::text::one_line;
 use crate::failure::Voice;
-use crate::output::print;
+use crate::output::{print, print_json};
 
 /// What a dry run of a child would do.
 pub(crate) fn plan(planned: &Planned<'_>, voice: Voice) {
@@ -23,7 +23,7 @@ pub(crate) fn plan(planned: &Planned<'_>, voice: Voice) {
             "notes": planned.notes,
             "question": null,
         });
-        print(&format!("{object:#}\n"));
+        print_json(&object);
         return;
     }
     let label = planned
@@ -54,7 +54,7 @@ pub(crate) fn exec_plan(grant: &Grant, plan: &BoundaryPlan, given: Vec<&str>, vo
             "digest": grant.digest(),
             "boundary": { "level": plan.level, "promises": plan.promises, "environment": environment },
         });
-        print(&format!("{object:#}\n"));
+        print_json(&object);
         return;
     }
     let mut out = "Would run the command; nothing was run.\n".to_owned();

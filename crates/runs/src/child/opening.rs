@@ -2,7 +2,7 @@
 
 use deputize_agent::{Brief, CallKind, OfferedTool};
 use deputize_authority::Tool;
-use deputize_ledger::{Ledger, Redactor, RunStarted};
+use deputize_ledger::{Ledger, RunStarted};
 use deputize_model::ToolSpec;
 
 use super::Child;
@@ -15,8 +15,7 @@ impl Child {
         let grant = &self.granted.grant;
         let (sealed, digest) = grant.seal();
         folder.write("grant.json", &sealed)?;
-        let redactor =
-            Redactor::new(self.look.secret_values()).unwrap_or_else(|_| Redactor::none());
+        let redactor = self.look.redactor()?;
         let mut ledger = Ledger::create(&folder.ledger(), self.id.as_str(), redactor, wall_ms())?;
         let started = RunStarted {
             run: self.id.to_string(),
