@@ -18,7 +18,7 @@
 //!   forbids namespaces, so only init, which parses nothing but fixed frames, stays privileged.
 //! - A stage that fails ends the start; nothing is used at less than what the plan says.
 //! - [`Boundary::stop`] returns only when every process inside is gone.
-//! - The only unsafe code of the workspace is in [`mod@sys`] and says why each call is sound.
+//! - The only unsafe code that ships is in `sys.rs` and says why each call is sound.
 //!
 //! This room uses neither threads nor an async runtime and imports nothing of ours but `authority`.
 

@@ -266,7 +266,11 @@ mod tests {
             ("grep", json!({"terms": vec!["a"; 33]}), "terms"),
             ("read", json!({"path": "a", "limit": 2_001}), "limit"),
             ("exec", json!({"argv": [long, long]}), "argv"),
-            ("exec", json!({"argv": vec!["a"; Limits::ARGUMENTS + 1]}), "argv"),
+            (
+                "exec",
+                json!({"argv": vec!["a"; Limits::ARGUMENTS + 1]}),
+                "argv",
+            ),
         ] {
             let text = error(tool, arguments);
             assert!(
