@@ -18,6 +18,8 @@ const LIMIT: Duration = Duration::from_mins(5);
 pub(super) struct Program {
     /// The part of its name after `bench_`.
     pub(super) name: &'static str,
+    /// What the goal is held against, where that can't be had yet.
+    pub(super) lacks: Option<&'static str>,
 }
 
 /// What it said about one side.
@@ -41,7 +43,14 @@ impl Program {
         command.arg(rounds.to_string());
         command.env("DEPUTIZE_BENCH_PROGRAM", scene.program());
         match command::within(&mut command, LIMIT) {
-            Ok(text) => lines(row, &text),
+            Ok(text) => {
+                let mut lines = lines(row, &text);
+                lines.extend(self.lacks.map(|anchor| Line {
+                    goal: String::new(),
+                    ..row.absent(anchor)
+                }));
+                lines
+            }
             Err(failure) => {
                 let why = failure.to_string();
                 let first = why.lines().last().unwrap_or_default();
