@@ -1,4 +1,5 @@
-//! Measures a `read` of 4 KB: facts from the worker, verdict, and the tool in the worker.
+//! Measures a `read` of 4 KB: facts from the worker, verdict, and the tool in the worker; beside two
+//! bare round trips, which are what the machine takes for waking the other side.
 
 mod measuring;
 #[path = "measuring/scene.rs"]
@@ -6,9 +7,10 @@ mod scene;
 #[path = "measuring/standing.rs"]
 mod standing;
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use deputize_authority::Promise;
@@ -21,6 +23,9 @@ use serde_json::json;
 
 /// Calls of a round; its figure is their mean.
 const CALLS: u32 = 200;
+
+/// Bytes of a bare message.
+const MESSAGE: usize = 1024;
 
 fn main() -> ExitCode {
     measuring::main(measure)
@@ -46,11 +51,19 @@ fn measure(rounds: usize) -> Result<Vec<Side>, Failure> {
             held: &held,
         },
     };
-    let (mut whole, mut alone) = (Vec::new(), Vec::new());
+    let (mut near, far) = UnixStream::pair()?;
+    let echo = thread::spawn(move || echo(far));
+    let (mut bare, mut whole, mut alone) = (Vec::new(), Vec::new(), Vec::new());
     // The first round warms up.
     for round in 0..=rounds {
-        let (mut judged, mut ran) = (Duration::ZERO, Duration::ZERO);
+        let (mut passed, mut judged, mut ran) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
         for _ in 0..CALLS {
+            let begun = Instant::now();
+            for _ in 0..2 {
+                near.write_all(&[0; MESSAGE])?;
+                near.read_exact(&mut [0; MESSAGE])?;
+            }
+            passed += begun.elapsed();
             let begun = Instant::now();
             let sealed = line.judge()?;
             judged += begun.elapsed();
@@ -60,22 +73,42 @@ fn measure(rounds: usize) -> Result<Vec<Side>, Failure> {
         }
         if round > 0 {
             let each = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(CALLS);
+            bare.push(each(passed));
             whole.push(each(judged + ran));
             alone.push(each(ran));
         }
     }
-    drop(line);
+    drop((line, near));
     boundary.stop()?;
-    let side = |name: &str, samples| Side {
+    echo.join()
+        .map_err(|_| "the other side of the bare round trips failed")??;
+    let side = |name: &str, samples, beside| Side {
         name: name.to_owned(),
         samples,
         unit: "µs",
-        beside: None,
+        beside,
     };
     Ok(vec![
-        side("read 4 KB: facts, verdict, run", whole),
-        side("of it the run", alone),
+        side("two bare round trips", bare, None),
+        side(
+            "read 4 KB: facts, verdict, run",
+            whole,
+            Some("two bare round trips"),
+        ),
+        side("of it the run", alone, None),
     ])
+}
+
+/// Sends back what comes, until the other side is gone.
+fn echo(mut far: UnixStream) -> std::io::Result<()> {
+    let mut message = [0; MESSAGE];
+    loop {
+        match far.read_exact(&mut message) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+            read => read?,
+        }
+        far.write_all(&message)?;
+    }
 }
 
 /// The gate on this side, the worker on the other.
