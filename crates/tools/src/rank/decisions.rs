@@ -42,6 +42,14 @@ pub(super) fn asks_for_one(word: &str) -> bool {
     VERBS.iter().any(|verb| word.starts_with(verb))
 }
 
+/// Whether a comparison is with zero: `> 0` asks whether there is any, not whether it is too much.
+fn is_zero(operand: &[u8]) -> bool {
+    operand.strip_prefix(b"0").is_some_and(|rest| {
+        let next = rest.first();
+        !next.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_'))
+    })
+}
+
 /// The lines of a file that decide, in order.
 #[derive(Debug, Default)]
 pub(super) struct Decisions(Vec<usize>);
@@ -55,6 +63,9 @@ impl Decisions {
         };
         let mut found: Vec<usize> = Vec::new();
         for mark in marks.find_iter(bytes) {
+            if bytes[mark.range()] == *b" > " && is_zero(&bytes[mark.end()..]) {
+                continue;
+            }
             let line = lines.at(mark.start());
             if found.last() != Some(&line) && !is_comment(lines.text(line)) {
                 found.push(line);
@@ -89,6 +100,8 @@ mod tests {
         let text = b"// a > b\nif a > b {\n    return Err(x);\n}\nlet c: Vec<u8> = d;\nraise E\n";
         let decisions = Decisions::of(text, &Lines::new(text));
         assert_eq!(decisions.0, [1, 2, 5]);
+        let text = b"a > 0\na > 0x10\na >= 0.5\nn > 0)\n";
+        assert_eq!(Decisions::of(text, &Lines::new(text)).0, [1, 2]);
         assert!(decisions.any(0..2) && !decisions.any(3..5));
     }
 }
