@@ -135,6 +135,11 @@ impl<'a> Init<'a> {
     }
 
     fn serve(mut self) -> ! {
+        if self.launch.purpose == Purpose::OneCommand {
+            // While the gate is asked outside. What fails here fails again, and is told, when the
+            // command is to run.
+            let _ = self.for_commands();
+        }
         loop {
             let mut fds = [
                 PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN),

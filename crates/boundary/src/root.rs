@@ -195,25 +195,22 @@ fn put_overlay(
     attach(&tree, target)
 }
 
-/// Mounts a `/proc` of this pid namespace, with what could change the kernel read-only.
+/// Mounts a `/proc` of this pid namespace, with the kernel's settings read-only.
+///
+/// Whatever else in it could change the kernel belongs to the kernel's root, which nothing inside is.
 pub(crate) fn fresh_proc(target: &Path) -> Result<(), BoundaryError> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     rustix::mount::mount("proc", target, "proc", flags, None::<&std::ffi::CStr>)
         .on(Step::Proc, target)?;
-    for name in ["sys", "sysrq-trigger", "irq", "bus", "fs"] {
-        let path = target.join(name);
-        let Ok(tree) = clone_tree(&path) else {
-            continue;
-        };
-        let flags = libc::MOUNT_ATTR_RDONLY
-            | libc::MOUNT_ATTR_NOSUID
-            | libc::MOUNT_ATTR_NODEV
-            | libc::MOUNT_ATTR_NOEXEC;
-        sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree)
-            .on(Step::Proc, &path)?;
-        attach(&tree, &path)?;
-    }
-    Ok(())
+    let settings = target.join("sys");
+    let tree = clone_tree(&settings).on(Step::Proc, &settings)?;
+    let flags = libc::MOUNT_ATTR_RDONLY
+        | libc::MOUNT_ATTR_NOSUID
+        | libc::MOUNT_ATTR_NODEV
+        | libc::MOUNT_ATTR_NOEXEC;
+    sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree)
+        .on(Step::Proc, &settings)?;
+    attach(&tree, &settings)
 }
 
 /// The root itself holds only mount points; nothing is written into it.
