@@ -12,6 +12,9 @@ use crate::ToolOutcome;
 /// The most places of an answer.
 const MAX_PLACES: usize = 8;
 
+/// The places that the summary names itself; the evidence has them all.
+const FIRST_PLACES: usize = 3;
+
 /// The longest piece of a comment.
 const MAX_COMMENT_CHARS: usize = 160;
 
@@ -164,24 +167,28 @@ fn found(searched: &Summary, seen: &[Seen], named: Vec<Value>) -> (String, Vec<V
         );
         return without(&why, named);
     }
-    let mut summary = format!("{OPENING} Places to look at, best first:");
-    let mut evidence = Vec::new();
-    for (number, Seen { place, comment }) in (1..).zip(seen) {
-        let note = note(place, comment.as_deref());
+    let mut summary = format!("{OPENING} Look here first:");
+    for (number, Seen { place, .. }) in (1..=FIRST_PLACES).zip(seen) {
         // Writing to a String can't fail.
         let _ = write!(
             summary,
-            "\n{number}. {}:{} {note}",
+            "\n{number}. {}:{} {}",
             escape(&place.path),
-            place.line
+            place.line,
+            symbol(place)
         );
-        evidence.push(entry(place, &note));
     }
+    let mut evidence: Vec<Value> = seen
+        .iter()
+        .map(|Seen { place, comment }| entry(place, &note(place, comment.as_deref())))
+        .collect();
     evidence.extend(named);
     let _ = write!(
         summary,
-        "\n{} of {} files matched.",
-        searched.files_matched, searched.files_searched
+        "\nThe evidence says why, and has {} places in all. {} of {} files matched.",
+        seen.len(),
+        searched.files_matched,
+        searched.files_searched
     );
     let absent: Vec<&str> = searched
         .terms
@@ -204,19 +211,18 @@ fn entry(place: &Place, note: &str) -> Value {
     entry
 }
 
+/// What is at a place.
+fn symbol(place: &Place) -> String {
+    let (Some(kind), Some(name)) = (&place.kind, &place.name) else {
+        return "line".to_owned();
+    };
+    let within = if place.within { "in " } else { "" };
+    format!("{within}{} `{}`", escape(kind), escape(name))
+}
+
 /// Why a place was found.
 fn note(place: &Place, comment: Option<&str>) -> String {
-    let what = match (&place.kind, &place.name) {
-        (Some(kind), Some(name)) => {
-            let symbol = format!("{} `{}`", escape(kind), escape(name));
-            if place.within {
-                format!("in {symbol}")
-            } else {
-                symbol
-            }
-        }
-        _ => "line".to_owned(),
-    };
+    let what = symbol(place);
     let words: Vec<&str> = place.matched.iter().map(String::as_str).collect();
     let mut note = format!("{what}, matches {}", list(&words));
     if let Some(comment) = comment {
