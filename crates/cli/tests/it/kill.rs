@@ -1,8 +1,9 @@
 //! The program is killed in the middle: nothing is left running, and what was written holds (B5, A2).
 
 use std::fs;
+use std::path::Path;
 
-use deputize_testkit::{alive, processes_naming, until};
+use deputize_testkit::{Tree, alive, processes_naming, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -167,4 +168,43 @@ fn a_reader_that_goes_away_is_no_failure() {
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(only_run(&env).join("result.json").exists());
+}
+
+/// B5, A2: nothing of a run is left before a word about its end is written: while the writing of the
+/// transcript is held up, the processes are gone, and neither ledger nor result knows of an end.
+#[test]
+fn the_end_is_written_when_the_processes_are_gone() {
+    let env = project();
+    let turns = json!([
+        call("read", json!({ "path": "src/limits.rs" })),
+        { "text": "never said", "delay_ms": 3_600_000 },
+    ]);
+    let model = script(&env, &json!({ "turns": turns }));
+    let mut running = env
+        .call(["run", "--preset", "read-only", "--model", &model, "Wait."])
+        .start();
+    running.until_said("#1 read ");
+    let run = only_run(&env);
+    assert!(descendants(running.id()).len() >= 2);
+    // Opening a pipe for writing waits until somebody reads from it.
+    let pipe = run.join("transcript.json.draft");
+    Tree::at(&run).fifo("transcript.json.draft");
+    env.give();
+    running.signal(Signal::TERM);
+    until("everything below it is gone", || {
+        descendants(running.id()).is_empty().then_some(())
+    });
+    assert!(alive(running.id()));
+    let ends = |run: &Path| {
+        events(run)
+            .iter()
+            .filter(|event| event["kind"] == "run.finished")
+            .count()
+    };
+    assert_eq!(ends(&run), 0);
+    assert!(!run.join("result.json").exists());
+    let _ = fs::read(&pipe).unwrap();
+    let _ = running.wait().expect_code(130);
+    assert_eq!(ends(&run), 1);
+    assert!(run.join("result.json").exists());
 }

@@ -68,16 +68,15 @@ impl Child {
                 return Err(error);
             }
         };
-        let toolbox = Arc::new(Toolbox::new(
-            self.granted.grant.clone(),
-            self.host.clone(),
-            boundaries,
-            folder.path().to_owned(),
-        ));
         let mut drive = Drive {
             state: State::new(self.brief()),
             child: &self,
-            toolbox: Arc::clone(&toolbox),
+            toolbox: Arc::new(Toolbox::new(
+                self.granted.grant.clone(),
+                self.host.clone(),
+                boundaries,
+                folder.path().to_owned(),
+            )),
             ledger,
             ledger_broken: None,
             events,
@@ -90,12 +89,17 @@ impl Child {
             drive.notice("preflight", note.clone());
         }
         let mut result = drive.until_end(&mut words).await;
+        // Every field by name: one that is left in place keeps what it holds alive.
         let Drive {
+            child: _,
             state,
+            toolbox,
             ledger,
             ledger_broken,
+            events: _events,
             begun,
-            ..
+            boundary_told: _,
+            result: _,
         } = drive;
         let mut last = Last {
             child: &self,
@@ -108,19 +112,27 @@ impl Child {
             Some(hosted) => record::enforced(&hosted.plan, Some(&hosted.self_test)),
             None => record::not_started(),
         };
-        last.keep_transcript(&state, &mut result);
-        if let Some(toolbox) = Arc::into_inner(toolbox)
-            && let Err(error) = toolbox.close().await
-        {
+        // The end of the processes comes before every word about the end of the run.
+        if let Err(error) = close(toolbox).await {
             result
                 .warnings
                 .push(format!("boundary: its end is not proven: {error}"));
         }
+        last.keep_transcript(&state, &mut result);
         last.finish(&mut result, enforced);
         Ok(Finished {
             result,
             folder: folder.path().to_owned(),
         })
+    }
+}
+
+/// Ends the boundary. Nothing holds the toolbox any more once the loop has ended: the futures that
+/// shared it are dropped.
+async fn close(toolbox: Arc<Toolbox>) -> Result<(), RunError> {
+    match Arc::into_inner(toolbox) {
+        Some(toolbox) => toolbox.close().await,
+        None => Err(RunError::Ending),
     }
 }
 
