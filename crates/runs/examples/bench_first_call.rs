@@ -88,7 +88,7 @@ fn from_a_shell(scene: &Scene, program: &Path, rounds: usize) -> Result<Vec<f64>
             .arg(format!("script:{}", file.display()))
             .arg("Look at the file.")
             .current_dir(&scene.look.caller)
-            .env("XDG_STATE_HOME", &scene.look.state)
+            .env("XDG_STATE_HOME", scene.look.state()?)
             .stdin(Stdio::null())
             .stdout(Stdio::null());
         let begun = Instant::now();

@@ -27,6 +27,7 @@ use serde_json::json;
 use crate::boundary::{Chosen, Probe, Weaker, start};
 use crate::clock::{millis, wall_ms};
 use crate::error::Doing as _;
+use crate::folder::private_folders;
 use crate::{Look, RunError, RunFolder, RunId, Store, record, worker_entry};
 
 /// A request to run a command, with what the edge adds to it.
@@ -86,7 +87,7 @@ pub fn execute(
     harden_supervisor()?;
     let grant = plan(look, execution)?;
     let id = RunId::new();
-    let folder = RunFolder::create(Store::below(&look.state).runs(), &id)?;
+    let folder = RunFolder::create(Store::below(look.state()?).runs(), &id)?;
     let ledger = match open(look, &grant, &folder, &id) {
         Ok(ledger) => ledger,
         Err(error) => {
@@ -151,7 +152,8 @@ impl Session<'_> {
         if self.grant.bounds().write.is_none() {
             return Ok(None);
         }
-        let records = self.look.state.join("placeholders");
+        let records = self.look.state()?.join("placeholders");
+        private_folders(&records)?;
         let roots = self.grant.bounds().write.items().map(Root::path);
         Placeholders::begin(&records, roots)
             .map(Some)

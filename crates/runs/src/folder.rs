@@ -1,11 +1,12 @@
 //! The folder of a run: 0700, locked as long as its supervisor lives.
 
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use crate::RunError;
@@ -139,23 +140,65 @@ impl RunFolder {
     }
 }
 
-/// Makes folders that only their owner can enter. One that was there before is closed to others.
+/// Makes a folder, and the state folder that holds it, for their owner alone. Both must be real
+/// folders of this user that nobody else can write to: whoever could would choose what is trusted.
+/// One that others could only look into is closed to them.
 pub(crate) fn private_folders(path: &Path) -> Result<(), RunError> {
+    let user = geteuid().as_raw();
+    if let Some(state) = path.parent() {
+        own_place(state, user)?;
+        own_folder(state, user)?;
+    }
+    own_folder(path, user)
+}
+
+/// Nothing is put into a folder of somebody else who isn't root: `sudo` may keep the HOME of the
+/// person who called it, and what root makes there that person can take away again.
+fn own_place(state: &Path, user: u32) -> Result<(), RunError> {
+    let looked = state.ancestors().skip(1).find_map(|above| {
+        let meta = fs::metadata(above).ok()?;
+        Some((above, meta.uid()))
+    });
+    match looked {
+        Some((above, owner)) if owner != user && owner != 0 => {
+            Err(somebody_elses(owner, user)).doing("keep state below", above)
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn own_folder(path: &Path, user: u32) -> Result<(), RunError> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(path)
         .doing("make the folder", path)?;
-    let mode = fs::metadata(path)
-        .doing("look at", path)?
-        .permissions()
-        .mode();
-    if mode & 0o077 == 0 {
+    // The link itself, not where it leads.
+    let meta = fs::symlink_metadata(path).doing("look at", path)?;
+    let trusted = if !meta.is_dir() {
+        Err(io::Error::other("it is a link"))
+    } else if meta.uid() != user {
+        Err(somebody_elses(meta.uid(), user))
+    } else if meta.mode() & 0o022 != 0 {
+        Err(io::Error::other(format!(
+            "others can write to it (its mode is {:o}), so what is in it may be theirs",
+            meta.mode() & 0o7777
+        )))
+    } else {
+        Ok(())
+    };
+    trusted.doing("trust the folder", path)?;
+    if meta.mode() & 0o077 == 0 {
         return Ok(());
     }
-    // Fails where it belongs to somebody else, and then it isn't used.
     fs::set_permissions(path, Permissions::from_mode(0o700))
         .doing("close to others the folder", path)
+}
+
+fn somebody_elses(owner: u32, user: u32) -> io::Error {
+    io::Error::other(format!(
+        "it belongs to user {owner}, and this runs as user {user}"
+    ))
 }
 
 #[cfg(test)]
@@ -182,5 +225,83 @@ mod tests {
         run.write("result.json", b"two").unwrap();
         assert_eq!(fs::read(run.path().join("result.json")).unwrap(), b"two");
         assert!(run.write("no/such/folder", b"x").is_err());
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    fn set(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// The reason of a refusal that names this folder.
+    #[track_caller]
+    fn refused(folder: &Path) -> String {
+        let refusal = private_folders(folder).unwrap_err().refusal();
+        assert_eq!(refusal.code, "state_failed");
+        refusal.reason
+    }
+
+    /// A2: the state is its owner's: made closed, closed when it was open to looks.
+    #[test]
+    fn state_is_made_closed_to_others() {
+        let base = tempfile::tempdir().unwrap();
+        let state = base.path().join("a/deputize");
+        let runs = state.join("runs");
+        private_folders(&runs).unwrap();
+        assert_eq!((mode(&state), mode(&runs)), (0o700, 0o700));
+        set(&state, 0o755);
+        set(&runs, 0o755);
+        private_folders(&runs).unwrap();
+        assert_eq!((mode(&state), mode(&runs)), (0o700, 0o700));
+    }
+
+    /// A2: what others can write to, or lead elsewhere, isn't trusted.
+    #[test]
+    fn state_that_others_could_have_made_is_not_trusted() {
+        let base = tempfile::tempdir().unwrap();
+        let state = base.path().join("deputize");
+        let runs = state.join("runs");
+        private_folders(&runs).unwrap();
+        for open in [&state, &runs] {
+            for mode in [0o720, 0o702, 0o1777] {
+                set(open, mode);
+                assert!(
+                    refused(&runs).contains("others can write to it"),
+                    "{mode:o}"
+                );
+            }
+            set(open, 0o700);
+        }
+        let link = state.join("linked");
+        std::os::unix::fs::symlink(&runs, &link).unwrap();
+        assert!(refused(&link).contains("it is a link"));
+        let moved = base.path().join("moved");
+        std::os::unix::fs::symlink(&state, &moved).unwrap();
+        assert!(refused(&moved.join("new")).contains("it is a link"));
+        assert!(!state.join("new").exists());
+    }
+
+    /// A2: as with `sudo` and a kept HOME: what is somebody else's is named as theirs, and nothing is
+    /// put there.
+    #[test]
+    fn state_of_somebody_else_is_not_used() {
+        let base = tempfile::tempdir().unwrap();
+        let theirs = base.path().join("home");
+        fs::create_dir(&theirs).unwrap();
+        let user = geteuid().as_raw();
+        assert!(own_folder(&theirs, user).is_ok());
+        let told = own_folder(&theirs, user + 1).unwrap_err().refusal().reason;
+        assert!(
+            told.contains(&format!("it belongs to user {user},")),
+            "{told}"
+        );
+        if user == 0 {
+            std::os::unix::fs::chown(&theirs, Some(4242), None).unwrap();
+            let runs = theirs.join(".local/state/deputize/runs");
+            assert!(refused(&runs).contains("it belongs to user 4242, and this runs as user 0"));
+            assert!(!theirs.join(".local").exists());
+        }
     }
 }

@@ -21,8 +21,8 @@ pub struct Look {
     pub caller: PathBuf,
     /// The home folder, canonical.
     pub home: Option<PathBuf>,
-    /// Where state lives.
-    pub state: PathBuf,
+    /// Where state lives; `None` where no place is known to be the user's own.
+    state: Option<PathBuf>,
 }
 
 impl Look {
@@ -50,14 +50,8 @@ impl Look {
         let absolute = |name: &str| get(name).filter(|path| path.is_absolute());
         let state = absolute("XDG_STATE_HOME")
             .or_else(|| home.as_ref().map(|home| home.join(".local/state")))
-            // Without a home, a place that is the user's alone.
-            .unwrap_or_else(|| {
-                PathBuf::from(format!(
-                    "/var/tmp/deputize-{}",
-                    rustix::process::geteuid().as_raw()
-                ))
-            })
-            .join("deputize");
+            .or_else(|| homeless(rustix::process::geteuid().as_raw()))
+            .map(|base| base.join("deputize"));
         let caller = fs::canonicalize(&caller).unwrap_or(caller);
         Self {
             variables,
@@ -65,6 +59,21 @@ impl Look {
             home,
             state,
         }
+    }
+
+    /// Where state lives. Nothing is created, and whose it is isn't looked at.
+    ///
+    /// # Errors
+    /// `state_unknown`, where neither a variable nor the user's number names a place.
+    pub fn state(&self) -> Result<&Path, Refusal> {
+        self.state.as_deref().ok_or_else(|| {
+            Refusal::new(
+                "state_unknown",
+                "HOME",
+                "no folder is known that is this user's own, so no run can be written down",
+                "set HOME or XDG_STATE_HOME to a folder of this user",
+            )
+        })
     }
 
     /// A variable's value, if it is text.
@@ -145,10 +154,14 @@ impl Look {
 
     /// Folders that no child works in: state, configuration, keys, agents.
     fn reserved(&self) -> Vec<Reserved> {
-        let mut reserved = vec![Reserved {
-            path: self.state.clone(),
-            what: "Deputize's state folder",
-        }];
+        let mut reserved: Vec<Reserved> = self
+            .state
+            .iter()
+            .map(|path| Reserved {
+                path: path.clone(),
+                what: "Deputize's state folder",
+            })
+            .collect();
         let named = [
             ("XDG_CONFIG_HOME", ".config", "the configuration folder"),
             ("XDG_STATE_HOME", ".local/state", "the state folder"),
@@ -170,6 +183,21 @@ impl Look {
         }
         reserved
     }
+}
+
+/// Where state goes without a home: into a folder that the system made for this user, never into one
+/// that somebody else could have made first.
+fn homeless(user: u32) -> Option<PathBuf> {
+    let root = (user == 0).then(|| PathBuf::from("/root"));
+    let runtime = PathBuf::from(format!("/run/user/{user}"));
+    if let Some(root) = root.filter(|path| is_own_folder(path, user)) {
+        return Some(root.join(".local/state"));
+    }
+    is_own_folder(&runtime, user).then_some(runtime)
+}
+
+fn is_own_folder(path: &Path, user: u32) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir() && meta.uid() == user)
 }
 
 /// What is at an absolute path.
@@ -227,6 +255,35 @@ mod tests {
         );
         assert!(matches!(found("none"), Found::Missing));
         assert!(matches!(found("loop"), Found::Unreadable(_)));
-        assert!(look.state.starts_with(&base));
+        assert!(look.state().unwrap().starts_with(&base));
+    }
+
+    /// A2: without a home, state goes where only this user can have made a folder, or nowhere.
+    #[test]
+    fn state_without_a_home() {
+        let look = Look::of(Vec::new(), "/".into());
+        let user = rustix::process::geteuid().as_raw();
+        let own = |path: &str| is_own_folder(Path::new(path), user);
+        let runtime = format!("/run/user/{user}");
+        match look.state() {
+            Ok(state) if user == 0 && own("/root") => {
+                assert_eq!(state, Path::new("/root/.local/state/deputize"));
+            }
+            Ok(state) => {
+                assert!(own(&runtime));
+                assert_eq!(state, Path::new(&runtime).join("deputize"));
+            }
+            Err(refusal) => {
+                assert!(!own(&runtime));
+                assert_eq!((&*refusal.code, &*refusal.field), ("state_unknown", "HOME"));
+            }
+        }
+        // Nobody has this number.
+        assert_eq!(homeless(u32::MAX - 7), None);
+        let base = tempfile::tempdir().unwrap();
+        let link = base.path().join("link");
+        std::os::unix::fs::symlink(base.path(), &link).unwrap();
+        assert!(is_own_folder(base.path(), user));
+        assert!(!is_own_folder(&link, user) && !is_own_folder(base.path(), user + 1));
     }
 }

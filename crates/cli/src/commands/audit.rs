@@ -37,7 +37,7 @@ fn store() -> Result<Store, RunError> {
         path: ".".into(),
         source,
     })?;
-    Ok(Store::below(&look.state))
+    Ok(Store::below(look.state()?))
 }
 
 fn verify_all(run: Option<&str>, head: Option<&str>, voice: Voice) -> Result<ExitCode, RunError> {

@@ -26,6 +26,7 @@ mod run_budget;
 mod run_refused;
 mod scene;
 mod secrets_canary;
+mod state;
 mod status_line;
 mod toolchain;
 mod unprivileged_cage;

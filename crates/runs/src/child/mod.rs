@@ -95,7 +95,7 @@ impl Child {
             granted,
             model,
             host,
-            store: Store::below(&look.state),
+            store: Store::below(look.state()?),
             look: look.clone(),
             plan,
         })
