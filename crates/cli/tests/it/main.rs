@@ -28,6 +28,7 @@ mod scene;
 mod secrets_canary;
 mod state;
 mod status_line;
+mod stuck;
 mod toolchain;
 mod unprivileged_cage;
 

@@ -2,9 +2,14 @@
 //!
 //! Read-only runs of equal grant and root use one worker: an idle child costs a task, not a process.
 //! The last run that lets go of it ends it.
+//!
+//! The boundary's own calls block, and wait for processes that may be stuck. So each is made on a
+//! thread for such calls, and no task waits for one in a way that it can't be dropped from: a run
+//! ends by its budget or by its person, whatever a worker does.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex as Blocking, MutexGuard, PoisonError, Weak};
 
 use deputize_authority::{Grant, GrantDigest};
 use deputize_boundary::{Boundary, BoundaryPlan, HostFacts, PinnedProgram, Purpose, SelfTest};
@@ -20,25 +25,26 @@ use crate::{RunError, Spawner};
 pub struct Boundaries {
     spawner: Spawner,
     program: Arc<PinnedProgram>,
-    known: Arc<Mutex<HashMap<GrantDigest, Weak<Hosted>>>>,
+    known: Arc<Mutex<Known>>,
 }
+
+type Known = HashMap<GrantDigest, Weak<Hosted>>;
 
 /// A boundary with its worker.
 pub(super) struct Hosted {
     pub(super) plan: BoundaryPlan,
     pub(super) self_test: SelfTest,
     pub(super) weaker: Option<Weaker>,
-    inside: Mutex<Inside>,
+    standing: Standing,
+    /// `None` while a request is under way, and after one that was given up in the middle.
+    link: Mutex<Option<WorkerLink>>,
     /// What the self-test tries; gone with the boundary.
     _probe: Probe,
 }
 
-struct Inside {
-    /// `None` once it was stopped.
-    boundary: Option<Boundary>,
-    /// `None` while a request is under way, and after one that was given up in the middle.
-    link: Option<WorkerLink>,
-}
+/// A boundary for threads that may block; `None` once it was stopped.
+#[derive(Clone)]
+struct Standing(Arc<Blocking<Option<Boundary>>>);
 
 impl Boundaries {
     /// Starts processes with `spawner`, from the pinned program.
@@ -59,7 +65,7 @@ impl Boundaries {
         probe_folder: &std::path::Path,
     ) -> Result<Arc<Hosted>, RunError> {
         // Held during the start, so that equal grants that come together start one boundary.
-        let mut known = self.known.lock().await;
+        let mut known = Arc::clone(&self.known).lock_owned().await;
         let digest = grant.digest();
         if let Some(hosted) = known.get(&digest).and_then(Weak::upgrade) {
             return Ok(hosted);
@@ -68,69 +74,101 @@ impl Boundaries {
         let probe = Probe::new(probe_folder)?;
         let (spawner, program) = (self.spawner.clone(), Arc::clone(&self.program));
         let (grant, host) = (grant.clone(), host.clone());
-        let begun = tokio::task::spawn_blocking(move || {
-            spawner.run(move || -> Result<_, RunError> {
-                let Chosen {
-                    mut boundary,
-                    plan,
-                    weaker,
-                } = start(&program, &grant, &host, &probe, None, Purpose::Serve)?;
-                let (socket, self_test) = boundary.open_worker()?;
-                Ok((boundary, plan, weaker, socket, self_test, probe))
-            })
+        let begun = tokio::task::spawn_blocking(move || -> Result<_, RunError> {
+            let hosted = Arc::new(Hosted::begin(&spawner, program, grant, host, probe)?);
+            known.insert(digest, Arc::downgrade(&hosted));
+            // Where nobody waits for it any more, it ends here, and the lock is let go of after that.
+            Ok((hosted, known))
         });
-        let (boundary, plan, weaker, socket, self_test, probe) =
-            begun.await.map_err(|_| RunError::Ending)???;
+        let (hosted, _known) = begun.await.map_err(|_| RunError::Ending)??;
+        Ok(hosted)
+    }
+
+    /// Waits until no start is under way: one whose caller was dropped goes on until it can be ended.
+    pub(super) async fn settled(&self) {
+        drop(self.known.lock().await);
+    }
+}
+
+impl Hosted {
+    /// Starts a boundary and its worker. Blocks; the main thread is needed for the first part only.
+    fn begin(
+        spawner: &Spawner,
+        program: Arc<PinnedProgram>,
+        grant: Grant,
+        host: HostFacts,
+        probe: Probe,
+    ) -> Result<Self, RunError> {
+        let (chosen, probe) = spawner.run(move || {
+            let chosen = start(&program, &grant, &host, &probe, None, Purpose::Serve);
+            (chosen, probe)
+        })?;
+        let Chosen {
+            mut boundary,
+            plan,
+            weaker,
+        } = chosen?;
+        let (socket, self_test) = boundary.open_worker()?;
         let link = WorkerLink::new(socket).map_err(|source| {
             RunError::Boundary(deputize_boundary::BoundaryError::Supervisor {
                 doing: "use the worker's socket",
                 source,
             })
         })?;
-        let inside = Mutex::new(Inside {
-            boundary: Some(boundary),
-            link: Some(link),
-        });
-        let hosted = Arc::new(Hosted {
+        Ok(Self {
             plan,
             self_test,
             weaker,
-            inside,
+            standing: Standing(Arc::new(Blocking::new(Some(boundary)))),
+            link: Mutex::new(Some(link)),
             _probe: probe,
-        });
-        known.insert(digest, Arc::downgrade(&hosted));
-        Ok(hosted)
+        })
     }
-}
 
-impl Hosted {
     /// Asks the worker. A request that is given up in the middle leaves its worker to end by itself,
     /// and the next one gets a new worker.
     pub(super) async fn ask(&self, request: &Request) -> Result<Response, Lost> {
-        let mut inside = self.inside.lock().await;
-        let mut link = match inside.link.take() {
+        let mut kept = self.link.lock().await;
+        let mut link = match kept.take() {
             Some(link) => link,
-            None => {
-                let boundary = inside.boundary.as_mut().ok_or(Lost::Stopped)?;
-                let (socket, _) = boundary.open_worker()?;
-                WorkerLink::new(socket).map_err(Silent::Socket)?
-            }
+            None => WorkerLink::new(self.standing.open_worker().await?).map_err(Silent::Socket)?,
         };
         let answer = link.ask(request).await?;
-        inside.link = Some(link);
+        *kept = Some(link);
         Ok(answer)
     }
 
     /// Ends the boundary and waits until nothing of it is left.
     pub(super) async fn stop(self) -> Result<(), RunError> {
-        let mut inside = self.inside.into_inner();
-        inside.link = None;
-        let Some(boundary) = inside.boundary.take() else {
-            return Ok(());
-        };
-        let stopped = tokio::task::spawn_blocking(move || boundary.stop());
-        stopped.await.map_err(|_| RunError::Ending)??;
-        Ok(())
+        drop(self.link);
+        self.standing.stop().await
+    }
+}
+
+impl Standing {
+    /// Opens a worker. Where nobody waits for it any more, its socket is closed when it comes, and
+    /// the worker ends.
+    async fn open_worker(&self) -> Result<OwnedFd, Lost> {
+        let standing = self.clone();
+        let opened = tokio::task::spawn_blocking(move || {
+            let mut boundary = standing.boundary();
+            let (socket, _) = boundary.as_mut().ok_or(Lost::Stopped)?.open_worker()?;
+            Ok(socket)
+        });
+        opened.await.map_err(|_| Lost::Stopped)?
+    }
+
+    async fn stop(self) -> Result<(), RunError> {
+        let stopped = tokio::task::spawn_blocking(move || match self.boundary().take() {
+            Some(boundary) => boundary.stop().map(drop),
+            None => Ok(()),
+        });
+        Ok(stopped.await.map_err(|_| RunError::Ending)??)
+    }
+
+    fn boundary(&self) -> MutexGuard<'_, Option<Boundary>> {
+        // A boundary is of use as long as its processes live, whatever became of who asked it last.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

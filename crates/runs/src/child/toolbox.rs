@@ -166,6 +166,7 @@ impl Toolbox {
 
     /// Ends the boundary, unless another run still uses it.
     pub(super) async fn close(self) -> Result<(), RunError> {
+        self.boundaries.settled().await;
         match self.hosted.into_inner().and_then(Arc::into_inner) {
             Some(hosted) => hosted.stop().await,
             None => Ok(()),
