@@ -11,6 +11,10 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch,
 };
 
+use super::calls::{
+    CLONE_NEWTIME, CREATING, FOREIGN, METADATA, MODES, NAMESPACE_FLAGS, OTHERS, REFUSED,
+    SET_ID_BITS, SETTING_FLAGS, SUBVOLUMES, TYPING,
+};
 use crate::error::{BoundaryError, Step};
 use crate::sys;
 
@@ -86,127 +90,27 @@ impl Group {
     }
 }
 
-/// Calls that no build, test or shell needs, each group with its reason.
-const REFUSED: &[(&str, &[libc::c_long])] = &[
-    (
-        "they change what the file system view is made of",
-        &[
-            libc::SYS_mount,
-            libc::SYS_umount2,
-            libc::SYS_pivot_root,
-            libc::SYS_chroot,
-            libc::SYS_open_tree,
-            libc::SYS_move_mount,
-            libc::SYS_fsopen,
-            libc::SYS_fsconfig,
-            libc::SYS_fsmount,
-            libc::SYS_fspick,
-            libc::SYS_mount_setattr,
-            libc::SYS_quotactl,
-            libc::SYS_quotactl_fd,
-            libc::SYS_swapon,
-            libc::SYS_swapoff,
-        ],
-    ),
-    ("it joins namespaces of others", &[libc::SYS_setns]),
-    (
-        "they open files by number, past every path rule",
-        &[libc::SYS_open_by_handle_at, libc::SYS_name_to_handle_at],
-    ),
-    (
-        "they reach into other processes without the tracing rules' full checks",
-        &[
-            libc::SYS_process_vm_readv,
-            libc::SYS_process_vm_writev,
-            libc::SYS_pidfd_getfd,
-            libc::SYS_kcmp,
-            libc::SYS_process_madvise,
-        ],
-    ),
-    (
-        "kernel keys belong to the user, not to the boundary",
-        &[libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl],
-    ),
-    (
-        "large attack surface that only tools for the kernel itself need",
-        &[
-            libc::SYS_bpf,
-            libc::SYS_perf_event_open,
-            libc::SYS_userfaultfd,
-            libc::SYS_kexec_load,
-            libc::SYS_init_module,
-            libc::SYS_finit_module,
-            libc::SYS_delete_module,
-            libc::SYS_fanotify_init,
-            libc::SYS_lookup_dcookie,
-        ],
-    ),
-    (
-        "they administer the machine",
-        &[
-            libc::SYS_reboot,
-            libc::SYS_syslog,
-            libc::SYS_acct,
-            libc::SYS_settimeofday,
-            libc::SYS_clock_settime,
-            libc::SYS_clock_adjtime,
-            libc::SYS_adjtimex,
-            libc::SYS_sethostname,
-            libc::SYS_setdomainname,
-            libc::SYS_vhangup,
-        ],
-    ),
-];
-
-/// Namespace flags of clone and unshare: a namespace of one's own brings capabilities in it.
-const NAMESPACE_FLAGS: [libc::c_int; 7] = [
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWNET,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWUTS,
-    libc::CLONE_NEWCGROUP,
-];
-const CLONE_NEWTIME: libc::c_int = 0x80;
-
-/// Terminal requests that type into somebody's terminal, or paste its selection.
-const TYPING: [u64; 2] = [libc::TIOCSTI, 0x541c];
-
-/// Requests that set a file's flags: FS_IOC_SETFLAGS, its 32-bit form, and FS_IOC_FSSETXATTR.
-const SETTING_FLAGS: [u64; 3] = [0x4008_6602, 0x4004_6602, 0x401c_5820];
-
-/// Changes of modes, owners, times and attributes, which Landlock doesn't govern.
-const METADATA: &[libc::c_long] = &[
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chmod,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chown,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_lchown,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_utime,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_utimes,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_futimesat,
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
-    libc::SYS_fchmodat2,
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
-    libc::SYS_utimensat,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
-    libc::SYS_fremovexattr,
-    // setxattrat, removexattrat, file_setattr: newer than the C library's names.
-    463,
-    466,
-    469,
-];
+/// Refuses to set the bits of [`SET_ID_BITS`], however a file comes to a mode.
+fn set_id() -> Rules {
+    let mut rules = Rules::new();
+    for (call, mode) in MODES {
+        let refused = SET_ID_BITS
+            .iter()
+            .filter_map(|bit| rule(&[(*mode, Len::Dword, Op::MaskedEq(*bit), *bit)]));
+        rules.entry(number(*call)).or_default().extend(refused);
+    }
+    let creates = u64::from(libc::O_CREAT.unsigned_abs());
+    for (call, flags, mode) in CREATING {
+        let refused = SET_ID_BITS.iter().filter_map(|bit| {
+            rule(&[
+                (*flags, Len::Dword, Op::MaskedEq(creates), creates),
+                (*mode, Len::Dword, Op::MaskedEq(*bit), *bit),
+            ])
+        });
+        rules.entry(number(*call)).or_default().extend(refused);
+    }
+    rules
+}
 
 fn command_groups(level: Level) -> Vec<Group> {
     let mut refused: Rules = REFUSED
@@ -232,6 +136,7 @@ fn command_groups(level: Level) -> Vec<Group> {
             number(libc::SYS_ioctl),
             TYPING
                 .iter()
+                .chain(&SUBVOLUMES)
                 .filter_map(|request| rule(&[(1, Len::Dword, Op::Eq, *request)]))
                 .collect(),
         ),
@@ -244,16 +149,11 @@ fn command_groups(level: Level) -> Vec<Group> {
             .or_default()
             .extend(requests);
         refused.extend(METADATA.iter().map(|call| (number(*call), Vec::new())));
-        // Without an ipc namespace these reach the user's other programs.
-        refused.extend(
-            [
-                libc::SYS_shmget,
-                libc::SYS_msgget,
-                libc::SYS_semget,
-                libc::SYS_mq_open,
-            ]
-            .map(|call| (number(call), Vec::new())),
-        );
+        refused.extend(FOREIGN.iter().map(|call| (number(*call), Vec::new())));
+        for (call, who) in OTHERS {
+            let another = rule(&[(*who, Len::Dword, Op::Ne, 0)]);
+            refused.entry(number(*call)).or_default().extend(another);
+        }
     }
     // "Not implemented" makes programs use the older call, which the filter can look into.
     let absent: Rules = [
@@ -261,11 +161,14 @@ fn command_groups(level: Level) -> Vec<Group> {
         libc::SYS_io_uring_setup,
         libc::SYS_io_uring_enter,
         libc::SYS_io_uring_register,
+        // Its mode is behind a pointer, which a filter can't follow.
+        libc::SYS_openat2,
     ]
     .map(|call| (number(call), Vec::new()))
     .into();
     vec![
         Group::refuse(refused, libc::EPERM),
+        Group::refuse(set_id(), libc::EPERM),
         Group::refuse(absent, libc::ENOSYS),
         Group::refuse(sockets(level), libc::EAFNOSUPPORT),
     ]
@@ -388,7 +291,6 @@ fn worker_group() -> Group {
         libc::SYS_exit_group,
         libc::SYS_getrusage,
         libc::SYS_sysinfo,
-        libc::SYS_prlimit64,
         libc::SYS_tgkill,
         libc::SYS_uname,
     ];
@@ -404,6 +306,11 @@ fn worker_group() -> Group {
         rule(&[(0, Len::Qword, Op::MaskedEq(thread), thread)])
             .into_iter()
             .collect(),
+    );
+    // Its own limits, which the C library's threads ask for; nobody else's.
+    rules.insert(
+        number(libc::SYS_prlimit64),
+        rule(&[(0, Len::Dword, Op::Eq, 0)]).into_iter().collect(),
     );
     Group {
         rules,

@@ -3,6 +3,7 @@
 //! [`Prepared`] can still open what it needs; [`Confined`] can't undo anything; a command leaves
 //! `Confined` by exec. There is no way back and no way past a stage.
 
+mod calls;
 mod filter;
 mod landlock;
 mod limits;

@@ -50,7 +50,10 @@ fn state(promise: Promise, grant: &Grant, host: &HostFacts, level: Level) -> Pro
             "Landlock; seccomp refuses changes of modes, owners and times",
         ),
         Promise::Read if full => kernel(promise, "mount namespace with an empty root, Landlock"),
-        Promise::Read => kernel(promise, "Landlock"),
+        Promise::Read => PromiseState {
+            limit: Some("names, sizes, times and link targets can still be seen".to_owned()),
+            ..kernel(promise, "Landlock")
+        },
         Promise::ProtectedPaths if !writes => {
             kernel(promise, "nothing in the workspace is writable")
         }
