@@ -110,6 +110,7 @@ pub const SECRET_CLASSES: &[SecretClass] = &[
             &[".config", "opencode", "auth.json"],
             &[".local", "share", "opencode", "auth.json"],
             &[".config", "goose", "secrets.yaml"],
+            &[".local", "share", "uv", "credentials"],
         ],
     },
     SecretClass {

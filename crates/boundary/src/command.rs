@@ -118,6 +118,9 @@ pub(crate) enum Place {
     Init,
 }
 
+/// Characters of a failure that a report carries: at most four bytes each, a frame has room for them.
+const DETAIL_CHARS: usize = 200;
+
 /// How often memory is sampled.
 const SAMPLE: Duration = Duration::from_millis(250);
 
@@ -132,6 +135,9 @@ const FORWARDED: [i32; 7] = [
     libc::SIGCONT,
 ];
 
+/// Ends a command for good, and hunts what it leaves. Between supervisor and mini-init only.
+pub(crate) const END: i32 = libc::SIGPWR;
+
 /// Runs a command to its end and returns the report as bytes for the supervisor. The process is
 /// confined afterwards and can do nothing but pass them on and exit.
 pub(crate) fn run(stage: Stage<'_>, place: Place) -> Vec<u8> {
@@ -140,6 +146,8 @@ pub(crate) fn run(stage: Stage<'_>, place: Place) -> Vec<u8> {
             BoundaryError::Step { step, detail, .. } => (Some(step), detail),
             other => (None, other.to_string()),
         };
+        // The report must fit a frame.
+        let detail = detail.chars().take(DETAIL_CHARS).collect();
         let end = CommandEnd::NotStarted { step, detail };
         CommandReport {
             end,
@@ -182,7 +190,7 @@ fn live(stage: Stage<'_>, place: Place) -> Result<CommandReport, BoundaryError> 
             });
         }
     };
-    let signals = sys::signals(&[&FORWARDED[..], &[libc::SIGCHLD]].concat())
+    let signals = sys::signals(&[&FORWARDED[..], &[libc::SIGCHLD, END]].concat())
         .at(Step::Descriptors, "signals")?;
     let watch = Watch::open(plan, spec.memory_bytes.unwrap_or(plan.limits.memory_bytes))?;
     let confined = Prepared::command(plan, stage.filters, rules).confine()?;
@@ -322,10 +330,14 @@ fn program(
         let Ok(stat) = rustix::fs::stat(&candidate) else {
             continue;
         };
-        let is_judged = spec
-            .program
-            .as_ref()
-            .is_some_and(|judged| (judged.device, judged.inode) == (stat.st_dev, stat.st_ino));
+        // An overlay has a device number of its own; its files keep the inodes of what lies below.
+        let overlaid = plan
+            .view
+            .iter()
+            .any(|mount| mount.what == Source::Overlay && candidate.starts_with(&mount.at));
+        let is_judged = spec.program.as_ref().is_some_and(|judged| {
+            judged.inode == stat.st_ino && (overlaid || judged.device == stat.st_dev)
+        });
         if is_judged {
             let path = candidate.into_os_string().into_vec();
             return CString::new(path).at(step, "name").map(Ok);
@@ -375,7 +387,7 @@ impl Watch {
         let in_memory = plan
             .view
             .iter()
-            .filter(|mount| matches!(mount.what, Source::Memory { .. }))
+            .filter(|mount| matches!(mount.what, Source::Memory { .. } | Source::Overlay))
             .map(|mount| mount.at.clone())
             .chain([PathBuf::from("/dev/shm")])
             .collect();
@@ -400,8 +412,10 @@ impl Watch {
             // An interrupted or timed-out poll is the same as one that found something: look.
             let _ = poll(&mut fds, Some(&wait));
             while let Some(number) = sys::next_signal(signals) {
-                if number != libc::SIGCHLD {
-                    self.pass_on(program, number);
+                match number {
+                    libc::SIGCHLD => {}
+                    END => self.pass_on(program, libc::SIGKILL),
+                    _ => self.pass_on(program, number),
                 }
             }
             while let Ok(Some((pid, status))) = sys::reap(Block::No) {

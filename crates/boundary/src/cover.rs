@@ -7,8 +7,9 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+use std::io::Read as _;
 use std::os::fd::AsFd as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use deputize_authority::{PROTECTED, SecretRules, Shape};
 use rustix::fs::Mode;
@@ -37,9 +38,13 @@ pub(crate) fn cover(
     }
     let rules = SecretRules::allowing(plan.cover.readable_secrets.clone());
     let blanks = Blanks::make()?;
-    let mut maker = Maker { record, new_root };
     for root in &plan.cover.roots {
         let place = below(&new_root.to_string_lossy(), &root.path);
+        let mut maker = Maker {
+            record,
+            new_root,
+            root: &place,
+        };
         if rules.denied(&root.path).is_some() {
             blanks.over(&place)?;
             continue;
@@ -51,7 +56,7 @@ pub(crate) fn cover(
         if root.protect == Protect::Pin && place.is_dir() {
             pin_ways(&place, &found.repositories)?;
             for repository in &found.repositories {
-                pin_repository(repository, &mut maker)?;
+                pin_repository(repository, &place, &mut maker)?;
             }
             pin_rows(&place, &mut maker)?;
         }
@@ -64,6 +69,9 @@ struct Found {
     /// `.git` folders and files.
     repositories: Vec<PathBuf>,
 }
+
+/// What a folder holds that is a repository without a work tree: a bare one, a submodule's.
+const REPOSITORY: [&str; 4] = ["HEAD", "config", "objects", "refs"];
 
 fn walk(workspace: &Path, rules: &SecretRules) -> Result<Found, BoundaryError> {
     let mut found = Found {
@@ -98,13 +106,24 @@ fn walk(workspace: &Path, rules: &SecretRules) -> Result<Found, BoundaryError> {
                 continue;
             };
             let relative = path.strip_prefix(workspace).unwrap_or(&path);
+            let is_secret = rules.denied(relative).is_some();
             if entry.file_name() == ".git" {
+                // Submodules keep their repositories in there.
+                folders.push(path.join("modules"));
                 found.repositories.push(path);
-            } else if rules.denied(relative).is_some() && !kind.is_symlink() {
+            } else if is_secret && kind.is_symlink() {
+                // Read through the link it would be the same secret under another name.
+                found
+                    .secrets
+                    .extend(leads_to(&path).filter(|real| real.starts_with(workspace)));
+            } else if is_secret {
                 found.secrets.push(path);
             } else if kind.is_dir() {
                 folders.push(path);
             }
+        }
+        if REPOSITORY.iter().all(|name| folder.join(name).exists()) {
+            found.repositories.push(folder);
         }
     }
     Ok(found)
@@ -166,7 +185,7 @@ fn pin_ways(root: &Path, repositories: &[PathBuf]) -> Result<(), BoundaryError> 
 }
 
 /// Keeps a repository's configuration as it is. Commits, branches and checkouts go on working.
-fn pin_repository(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
+fn pin_repository(git: &Path, root: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
     let Ok(meta) = std::fs::symlink_metadata(git) else {
         return Ok(());
     };
@@ -182,13 +201,56 @@ fn pin_repository(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
     for row in PROTECTED.iter().filter(|row| row.path.starts_with(".git/")) {
         let path = git.join(row.path.trim_start_matches(".git/"));
         inside_link |= std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink());
+        // The repositories in it are found one by one; new submodules can still be added.
         if row.path == ".git/modules" && path.is_dir() {
             continue;
         }
         pin_row(&path, row.shape, maker)?;
     }
+    let configured = configured(git, root);
+    pin_ways(root, &configured)?;
+    for path in &configured {
+        pin(path, path)?;
+    }
+    // What is beside it configures agents and editors for whoever works there.
+    for row in PROTECTED
+        .iter()
+        .filter(|row| !row.path.starts_with(".git/"))
+    {
+        let beside = git.with_file_name(row.path);
+        if git.ends_with(".git") && std::fs::symlink_metadata(&beside).is_ok() {
+            pin_row(&beside, row.shape, maker)?;
+        }
+    }
     // Hooks or configuration behind a link could be changed at the link or at its target.
     if inside_link { pin(git, git) } else { Ok(()) }
+}
+
+/// Files and folders that a repository's configuration makes git run or read: hooks in the work tree,
+/// included configuration. Only those that exist below the root.
+fn configured(git: &Path, root: &Path) -> Vec<PathBuf> {
+    /// More than any configuration that a person wrote has.
+    const CONFIG_BYTES: u64 = 256 << 10;
+    let mut text = String::new();
+    let opened = std::fs::File::open(git.join("config"));
+    let read = opened.and_then(|file| file.take(CONFIG_BYTES).read_to_string(&mut text));
+    if read.is_err() {
+        return Vec::new();
+    }
+    let work_tree = git.parent().unwrap_or(git);
+    text.lines()
+        .filter_map(|line| line.split_once('='))
+        .filter_map(|(key, value)| {
+            let value = value.trim().trim_matches('"');
+            match key.trim().to_lowercase().as_str() {
+                "hookspath" => Some(work_tree.join(value)),
+                "path" => Some(git.join(value)),
+                _ => None,
+            }
+        })
+        .filter_map(|path| std::fs::canonicalize(path).ok())
+        .filter(|path| path.starts_with(root) && path != root)
+        .collect()
 }
 
 fn pin_rows(workspace: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
@@ -209,10 +271,12 @@ fn pin_rows(workspace: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
 
 fn pin_row(path: &Path, shape: Shape, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
     match std::fs::symlink_metadata(path) {
-        // The link itself is pinned as any name is; what it leads to must not be written either.
+        // The link itself is pinned as any name is; so is all that it leads through and to.
         Ok(meta) if meta.is_symlink() => {
-            if let Some(target) = follow(path, maker.new_root) {
-                pin(&target, &target)?;
+            let steps = follow(path, maker.root)?;
+            pin_ways(maker.root, &steps)?;
+            for step in &steps {
+                pin(step, step)?;
             }
         }
         Ok(_) => {}
@@ -221,28 +285,92 @@ fn pin_row(path: &Path, shape: Shape, maker: &mut Maker<'_>) -> Result<(), Bound
     pin(path, path)
 }
 
-/// Where a link leads, if that is below the new root. An absolute link means a place there, too.
-fn follow(link: &Path, new_root: &Path) -> Option<PathBuf> {
+/// Where a link leads in the end. An absolute link means a place in the view.
+fn leads_to(link: &Path) -> Option<PathBuf> {
+    let target = std::fs::read_link(link).ok()?;
+    let meant = if target.is_absolute() {
+        below("/new", &target)
+    } else {
+        link.parent()?.join(target)
+    };
+    std::fs::canonicalize(meant).ok()
+}
+
+/// What a link leads through and to, as far as that lies below `root`; nothing where it leaves it.
+///
+/// # Errors
+/// When something on the way can't be kept: it doesn't exist yet, or a folder of its path is a link.
+/// Whoever may write there could make it anything.
+fn follow(link: &Path, root: &Path) -> Result<Vec<PathBuf>, BoundaryError> {
+    let mut steps = Vec::new();
     let mut path = link.to_owned();
     // As many as the kernel follows.
     for _ in 0..40 {
         let Ok(target) = std::fs::read_link(&path) else {
-            let real = std::fs::canonicalize(&path).ok()?;
-            return real.starts_with(new_root).then_some(real);
+            return Ok(steps);
         };
-        path = if target.is_absolute() {
-            below(&new_root.to_string_lossy(), &target)
+        let meant = if target.is_absolute() {
+            below("/new", &target)
         } else {
-            path.parent()?.join(target)
+            path.parent().unwrap_or(root).join(target)
         };
+        let folder = meant
+            .parent()
+            .and_then(|folder| std::fs::canonicalize(folder).ok());
+        let real = folder
+            .zip(meant.file_name())
+            .map(|(folder, name)| folder.join(name));
+        let Some(real) = real.filter(|real| std::fs::symlink_metadata(real).is_ok()) else {
+            // It leads out of the view, where nothing can be made; or to a place that isn't there.
+            return if lexical(&meant).starts_with(root) {
+                Err(loose(link))
+            } else {
+                Ok(steps)
+            };
+        };
+        if !real.starts_with(root) {
+            return Ok(steps);
+        }
+        if real != lexical(&meant) {
+            return Err(loose(link));
+        }
+        steps.push(real.clone());
+        path = real;
     }
-    None
+    Err(loose(link))
+}
+
+fn loose(link: &Path) -> BoundaryError {
+    BoundaryError::Step {
+        step: Step::Cover,
+        errno: None,
+        detail: format!(
+            "{} is a link that can't be kept as it is: let it lead straight to something that exists",
+            Path::new("/")
+                .join(link.strip_prefix("/new").unwrap_or(link))
+                .display()
+        ),
+    }
+}
+
+/// Takes `..` out by name.
+fn lexical(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut whole, part| {
+        if part == Component::ParentDir {
+            whole.pop();
+        } else {
+            whole.push(part);
+        }
+        whole
+    })
 }
 
 /// Makes placeholders, each written down first under the name that it has on the host.
 struct Maker<'a> {
     record: &'a mut Record,
     new_root: &'a Path,
+    /// The granted root that is worked on.
+    root: &'a Path,
 }
 
 impl Maker<'_> {

@@ -24,6 +24,7 @@ pub enum Step {
     DeathSignal,
     Workspace,
     Mounts,
+    View,
     Cover,
     PivotRoot,
     Proc,
@@ -39,7 +40,7 @@ pub enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 23] = [
         Self::ReadLaunch,
         Self::UserNamespace,
         Self::IdMaps,
@@ -50,6 +51,7 @@ impl Step {
         Self::DeathSignal,
         Self::Workspace,
         Self::Mounts,
+        Self::View,
         Self::Cover,
         Self::PivotRoot,
         Self::Proc,
@@ -82,7 +84,8 @@ impl fmt::Display for Step {
             Self::Identity => "change the user id",
             Self::DeathSignal => "arm the death signal",
             Self::Workspace => "enter the folder",
-            Self::Mounts => "build the file system view",
+            Self::Mounts => "begin a file system view",
+            Self::View => "build the file system view",
             Self::Cover => "cover secrets and protected paths",
             Self::PivotRoot => "enter the file system view",
             Self::Proc => "mount a fresh /proc",
@@ -134,23 +137,37 @@ pub enum BoundaryError {
 }
 
 impl BoundaryError {
-    /// Whether the failure means that this machine refuses namespaces to us.
+    /// Whether the failure means that this machine refuses namespaces, or mounts in them, to us.
+    ///
+    /// Only the first steps count, and only the answers that such a refusal has: what fails later has
+    /// to do with what is in a folder, and whoever fills folders mustn't choose the boundary.
     #[must_use]
     pub fn namespaces_refused(&self) -> bool {
-        matches!(
-            self,
-            Self::Step {
-                step: Step::UserNamespace
-                    | Step::IdMaps
-                    | Step::IdmappedMount
-                    | Step::Namespaces
-                    | Step::PidNamespace
-                    | Step::Mounts
-                    | Step::PivotRoot
-                    | Step::Proc,
-                ..
-            }
-        )
+        const REFUSALS: [i32; 5] = [
+            libc::EPERM,
+            libc::EACCES,
+            libc::ENOSYS,
+            libc::ENOSPC,
+            libc::EUSERS,
+        ];
+        let Self::Step {
+            step,
+            errno: Some(errno),
+            ..
+        } = self
+        else {
+            return false;
+        };
+        match step {
+            Step::UserNamespace
+            | Step::IdMaps
+            | Step::Namespaces
+            | Step::PidNamespace
+            | Step::Mounts
+            | Step::Proc => REFUSALS.contains(errno),
+            Step::IdmappedMount => REFUSALS.contains(errno) || *errno == libc::EINVAL,
+            _ => false,
+        }
     }
 
     pub(crate) fn step(step: Step, error: impl Into<io::Error>, what: impl fmt::Display) -> Self {

@@ -140,8 +140,7 @@ impl HostFacts {
                 }
                 seen
             });
-        let toolchains =
-            toolchain::detect(home.as_deref(), &path, &variable, &|path| path.exists());
+        let toolchains = toolchain::detect(home.as_deref(), &path, &variable, &is_shown);
         Self {
             uid,
             gid,
@@ -191,6 +190,21 @@ impl HostFacts {
         self.namespaces_refused.get_or_insert_with(reason);
         self
     }
+}
+
+/// Whether a file or folder of a toolchain is there and may be shown: configuration that holds a token
+/// is not.
+fn is_shown(path: &Path) -> bool {
+    let is_configuration = path.extension().is_some_and(|end| end == "toml");
+    if !is_configuration {
+        return path.exists();
+    }
+    fs::read_to_string(path).is_ok_and(|text| {
+        let text = text.to_lowercase();
+        !["token", "password", "secret"]
+            .iter()
+            .any(|word| text.contains(word))
+    })
 }
 
 fn system_path(path: &Path) -> Option<SystemPath> {

@@ -27,6 +27,10 @@ use crate::worker::{self, WorkerEntry};
 ///
 /// Call it first thing in `main`, before any thread exists.
 pub fn init_main(entry: WorkerEntry) -> ! {
+    // Whatever the person's shell left open stays outside.
+    if sys::close_from(RECORD_FD + 1).is_err() {
+        sys::exit(71);
+    }
     let Ok(control) = sys::inherited(CONTROL_FD) else {
         sys::exit(71)
     };

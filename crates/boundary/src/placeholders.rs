@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags, flock};
 
 /// What a `commondir` placeholder holds: an empty one would break git, this one says what its absence
 /// says.
@@ -110,20 +110,21 @@ fn clean_stale(folder: &Path) -> io::Result<()> {
         let dead = flock(&record, FlockOperation::NonBlockingLockExclusive).is_ok();
         let entries = Entries::read(&record)?;
         if dead {
-            stale.push((path, record, entries.placeholders));
+            stale.push((path, record, entries));
         } else {
             live_roots.extend(entries.roots);
         }
     }
-    for (path, _locked, placeholders) in stale {
-        let (shared, alone): (Vec<_>, Vec<_>) = placeholders
+    for (path, _locked, entries) in stale {
+        let (shared, alone): (Vec<_>, Vec<_>) = entries
+            .placeholders
             .into_iter()
             .partition(|placeholder| live_roots.iter().any(|root| placeholder.starts_with(root)));
         // Youngest first: what lies in a folder goes before it.
         alone
             .iter()
             .rev()
-            .for_each(|placeholder| remove_if_empty(placeholder));
+            .for_each(|placeholder| remove_if_empty(&entries.roots, placeholder));
         if shared.is_empty() {
             fs::remove_file(&path)?;
         }
@@ -163,23 +164,49 @@ fn entry(kind: u8, path: &Path) -> Vec<u8> {
     entry
 }
 
-/// Removes a placeholder; whatever somebody has put there since stays.
-fn remove_if_empty(path: &Path) {
-    let Ok(meta) = fs::symlink_metadata(path) else {
-        return;
+/// Removes a placeholder below one of the roots; whatever somebody has put there since stays.
+///
+/// No link is followed on the way: a folder that was swapped for one must not lead us elsewhere.
+fn remove_if_empty(roots: &[PathBuf], path: &Path) {
+    // What can't be reached or removed stays; it is empty, and says nothing.
+    let _ = roots
+        .iter()
+        .filter_map(|root| Some((root, path.strip_prefix(root).ok()?)))
+        .try_for_each(|(root, below)| remove_below(root, below));
+}
+
+fn remove_below(root: &Path, below: &Path) -> rustix::io::Result<()> {
+    let (Some(folder), Some(name)) = (below.parent(), below.file_name()) else {
+        return Ok(());
     };
-    let empty_file = meta.is_file()
-        && (meta.len() == 0
-            || (path.ends_with("commondir")
-                && fs::read(path).is_ok_and(|text| text == NEUTRAL_COMMONDIR.as_bytes())));
-    // Removing a folder fails where it isn't empty, which is what is wanted.
-    let _ = if empty_file {
-        fs::remove_file(path)
-    } else if meta.is_dir() {
-        fs::remove_dir(path)
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::open(root, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
     } else {
-        Ok(())
+        folder
     };
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let folder = rustix::fs::openat2(&root, folder, flags, Mode::empty(), resolve)?;
+    let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        // Removing a folder fails where it isn't empty, which is what is wanted.
+        FileType::Directory => rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR),
+        FileType::RegularFile if stat.st_size == 0 || is_neutral(&folder, name) => {
+            rustix::fs::unlinkat(&folder, name, AtFlags::empty())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a `commondir` is the one that we made.
+fn is_neutral(folder: &OwnedFd, name: &OsStr) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut text = [0u8; 8];
+    name == "commondir"
+        && rustix::fs::openat(folder, name, flags, Mode::empty())
+            .and_then(|file| rustix::io::read(&file, &mut text))
+            .is_ok_and(|count| &text[..count] == NEUTRAL_COMMONDIR.as_bytes())
 }
 
 /// Init's side: writes down what it is about to make.

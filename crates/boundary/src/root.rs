@@ -38,6 +38,14 @@ pub(crate) fn enter(
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
     )
     .at(Step::Mounts, "private propagation")?;
+    // While the host's paths mean what they say, links included.
+    handed.resize_with(plan.view.len(), || None);
+    for (place, mount) in handed.iter_mut().zip(&plan.view) {
+        let from_host = matches!(mount.what, Source::Host { .. } | Source::Overlay);
+        if from_host && place.is_none() {
+            *place = source(plan, mount)?;
+        }
+    }
     move_to_base()?;
     for (index, mount) in plan.view.iter().enumerate() {
         let handed = handed.get_mut(index).and_then(Option::take);
@@ -49,16 +57,37 @@ pub(crate) fn enter(
     rustix::process::chdir(&plan.workspace.path).on(Step::PivotRoot, &plan.workspace.path)
 }
 
+/// The host's side of a mount. A toolchain that vanished since it was detected is not there: that
+/// fails by itself.
+fn source(plan: &BoundaryPlan, mount: &Mount) -> Result<Option<OwnedFd>, BoundaryError> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    match rustix::mount::open_tree(CWD, &mount.at, flags) {
+        Ok(tree) => Ok(Some(tree)),
+        Err(rustix::io::Errno::NOENT) if mount.at != plan.workspace.path => Ok(None),
+        Err(error) => Err(BoundaryError::step(Step::View, error, mount.at.display())),
+    }
+}
+
 fn move_to_base() -> Result<(), BoundaryError> {
     let base = BASES
         .iter()
         .find(|base| Path::new(base).is_dir())
         .copied()
         .unwrap_or("/");
-    tmpfs(Path::new(base), 16 << 20, 0o755)?;
+    // The first mount of all: where it is refused, mounts are refused to us.
+    tmpfs(Path::new(base), 16 << 20, 0o755).map_err(|error| match error {
+        BoundaryError::Step { errno, detail, .. } => BoundaryError::Step {
+            step: Step::Mounts,
+            errno,
+            detail,
+        },
+        other => other,
+    })?;
     let old = format!("{base}{OLD}");
     make_folder(Path::new(&old))?;
-    rustix::process::pivot_root(base, &old).at(Step::PivotRoot, base)?;
+    rustix::process::pivot_root(base, &old).at(Step::Mounts, base)?;
     rustix::process::chdir("/").at(Step::PivotRoot, "/")?;
     make_folder(Path::new(LAYERS))?;
     make_folder(Path::new(NEW))?;
@@ -75,7 +104,7 @@ fn put(
     match &mount.what {
         Source::Link(to) => {
             make_parents(&target)?;
-            rustix::fs::symlink(to, &target).on(Step::Mounts, &target)
+            rustix::fs::symlink(to, &target).on(Step::View, &target)
         }
         Source::Memory { bytes } => {
             make_folder(&target)?;
@@ -99,15 +128,7 @@ fn put_host(
     target: &Path,
     handed: Option<OwnedFd>,
 ) -> Result<(), BoundaryError> {
-    let tree = match handed {
-        Some(tree) => tree,
-        None => match clone_tree(&below(OLD, &mount.at)) {
-            Ok(tree) => tree,
-            // A toolchain that vanished since it was detected is not there: that fails by itself.
-            Err(rustix::io::Errno::NOENT) if mount.at != plan.workspace.path => return Ok(()),
-            Err(error) => return Err(BoundaryError::step(Step::Mounts, error, mount.at.display())),
-        },
-    };
+    let Some(tree) = handed else { return Ok(()) };
     if mount.at == plan.workspace.path {
         check_identity(plan, &tree)?;
     }
@@ -116,18 +137,18 @@ fn put_host(
         flags |= libc::MOUNT_ATTR_RDONLY;
     }
     sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree)
-        .on(Step::Mounts, &mount.at)?;
+        .on(Step::View, &mount.at)?;
     attach(&tree, target)
 }
 
 /// The folder that the grant was made for, and not another one that took its place.
 fn check_identity(plan: &BoundaryPlan, tree: &OwnedFd) -> Result<(), BoundaryError> {
-    let stat = rustix::fs::fstat(tree).on(Step::Mounts, &plan.workspace.path)?;
+    let stat = rustix::fs::fstat(tree).on(Step::View, &plan.workspace.path)?;
     if (stat.st_dev, stat.st_ino) == (plan.workspace.device, plan.workspace.inode) {
         return Ok(());
     }
     Err(BoundaryError::Step {
-        step: Step::Mounts,
+        step: Step::View,
         errno: None,
         detail: format!(
             "{} is not the folder that was granted: it was replaced",
@@ -143,18 +164,10 @@ fn put_overlay(
     target: &Path,
     handed: Option<OwnedFd>,
 ) -> Result<(), BoundaryError> {
-    let lower = match handed {
-        Some(tree) => {
-            let place = PathBuf::from(format!("{LAYERS}/{index}-lower"));
-            make_folder(&place)?;
-            attach(&tree, &place)?;
-            place
-        }
-        None => below(OLD, &mount.at),
-    };
-    if !lower.is_dir() {
-        return Ok(());
-    }
+    let Some(tree) = handed else { return Ok(()) };
+    let lower = PathBuf::from(format!("{LAYERS}/{index}-lower"));
+    make_folder(&lower)?;
+    attach(&tree, &lower)?;
     let layer = PathBuf::from(format!("{LAYERS}/{index}"));
     make_folder(&layer)?;
     // Sized: what builds write into caches is memory.
@@ -174,7 +187,7 @@ fn put_overlay(
             upper.display(),
             work.display()
         );
-        let options = std::ffi::CString::new(options).at(Step::Mounts, mount.at.display())?;
+        let options = std::ffi::CString::new(options).at(Step::View, mount.at.display())?;
         let flags = MountFlags::NOSUID | MountFlags::NODEV;
         if rustix::mount::mount(
             "overlay",
@@ -188,10 +201,10 @@ fn put_overlay(
             return Ok(());
         }
     }
-    let tree = clone_tree(&lower).on(Step::Mounts, &mount.at)?;
+    let tree = clone_tree(&lower).on(Step::View, &mount.at)?;
     let flags = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
     sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree)
-        .on(Step::Mounts, &mount.at)?;
+        .on(Step::View, &mount.at)?;
     attach(&tree, target)
 }
 
@@ -220,9 +233,9 @@ fn seal_root() -> Result<(), BoundaryError> {
         rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC,
         Mode::empty(),
     )
-    .at(Step::Mounts, NEW)?;
+    .at(Step::View, NEW)?;
     let flags = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
-    sys::set_mount(root.as_fd(), &MountChange::Set(flags), Depth::One).at(Step::Mounts, NEW)
+    sys::set_mount(root.as_fd(), &MountChange::Set(flags), Depth::One).at(Step::View, NEW)
 }
 
 fn become_root() -> Result<(), BoundaryError> {
@@ -244,23 +257,23 @@ pub(crate) fn clone_tree(path: &Path) -> rustix::io::Result<OwnedFd> {
 
 /// Attaches a detached mount; the mount point is made as a folder or an empty file.
 pub(crate) fn attach(tree: &OwnedFd, target: &Path) -> Result<(), BoundaryError> {
-    let stat = rustix::fs::fstat(tree).on(Step::Mounts, target)?;
+    let stat = rustix::fs::fstat(tree).on(Step::View, target)?;
     if rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory {
         make_folder(target)?;
     } else {
         make_file(target)?;
     }
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-    rustix::mount::move_mount(tree, "", CWD, target, flags).on(Step::Mounts, target)
+    rustix::mount::move_mount(tree, "", CWD, target, flags).on(Step::View, target)
 }
 
 /// A private folder in memory.
 pub(crate) fn tmpfs(target: &Path, bytes: u64, mode: u32) -> Result<(), BoundaryError> {
     let options =
-        std::ffi::CString::new(format!("size={bytes},mode={mode:o}")).on(Step::Mounts, target)?;
+        std::ffi::CString::new(format!("size={bytes},mode={mode:o}")).on(Step::View, target)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     rustix::mount::mount("tmpfs", target, "tmpfs", flags, Some(options.as_c_str()))
-        .on(Step::Mounts, target)
+        .on(Step::View, target)
 }
 
 pub(crate) fn make_folder(path: &Path) -> Result<(), BoundaryError> {
@@ -270,7 +283,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), BoundaryError> {
     make_parents(path)?;
     match rustix::fs::mkdir(path, Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
-        Err(error) => Err(BoundaryError::step(Step::Mounts, error, path.display())),
+        Err(error) => Err(BoundaryError::step(Step::View, error, path.display())),
     }
 }
 
@@ -281,7 +294,7 @@ pub(crate) fn make_file(path: &Path) -> Result<(), BoundaryError> {
     make_parents(path)?;
     std::fs::File::create_new(path)
         .map(drop)
-        .on(Step::Mounts, path)
+        .on(Step::View, path)
 }
 
 fn make_parents(path: &Path) -> Result<(), BoundaryError> {

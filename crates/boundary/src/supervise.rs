@@ -15,7 +15,7 @@ use rustix::process::{
     waitpid,
 };
 
-use crate::command::{CommandEnd, CommandReport, CommandSpec};
+use crate::command::{CommandEnd, CommandReport, CommandSpec, END};
 use crate::error::{BoundaryError, Step};
 use crate::frame::{self, Frame, Kind};
 use crate::launch::{self, Launch, Purpose};
@@ -27,6 +27,8 @@ use crate::worker::{self, Hello};
 
 /// How long a start may take before it counts as failed: a walk of a huge workspace included.
 const START: Duration = Duration::from_secs(60);
+/// How long a worker may take to start: it opens the roots, which may lie on a slow file system.
+const WORKER: Duration = Duration::from_secs(20);
 /// How long init may take to end what it can't leave to the kernel.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -229,6 +231,13 @@ impl Boundary {
         .map_err(|error| supervisor("make a worker socket")(error.into()))?;
         self.send(&Frame::new(Kind::OpenWorker, 0, 0), &[theirs.as_fd()])?;
         drop(theirs);
+        // Its first frame is one small write: it is there at once, or never.
+        let mut fds = [PollFd::new(&ours, PollFlags::IN)];
+        let ready = poll(&mut fds, Some(&timespec(WORKER)));
+        if !ready.is_ok_and(|count| count > 0) {
+            let source = io::Error::from(io::ErrorKind::TimedOut);
+            return Err(supervisor("wait for the worker to start")(source));
+        }
         let hello = worker::read_frame(&ours, HELLO_BYTES)
             .map_err(supervisor("read the worker's first frame"))?
             .ok_or(BoundaryError::Ended)?;
@@ -275,6 +284,13 @@ impl Boundary {
             return self.send(&Frame::new(Kind::Signal, command.0, i64::from(number)), &[]);
         }
         // Init is the command's mini-init here, and takes signals itself.
+        // Without a pid namespace init is the one who finds what is left: it is told to end it all,
+        // never killed first.
+        let number = if number == libc::SIGKILL && self.level != Level::Full {
+            END
+        } else {
+            number
+        };
         let Some(signal) = Signal::from_named_raw(number) else {
             return Ok(());
         };
@@ -377,7 +393,9 @@ impl Boundary {
         };
         if self.level != Level::Full {
             // Init hunts its children itself; it gets time for that.
-            let _ = pidfd_send_signal(&self.init, Signal::TERM);
+            let one = self.purpose == Purpose::OneCommand;
+            let hunt = if one { Signal::POWER } else { Signal::TERM };
+            let _ = pidfd_send_signal(&self.init, hunt);
             let mut fds = [PollFd::new(&self.init, PollFlags::IN)];
             let _ = poll(&mut fds, Some(&timespec(GRACE)));
         }
@@ -453,7 +471,8 @@ fn step_of(frame: &Frame) -> BoundaryError {
 fn end_of(frame: &Frame) -> (CommandEnd, Option<SelfTest>) {
     match serde_json::from_slice::<CommandReport>(&frame.detail) {
         Ok(report) => (report.end, report.self_test),
-        Err(_) if frame.value == -1 => {
+        // Init couldn't start it, or its report isn't whole: our own failure, not the command's end.
+        Err(_) if frame.value == -1 || !frame.detail.is_empty() => {
             let detail = String::from_utf8_lossy(&frame.detail).into_owned();
             (CommandEnd::NotStarted { step: None, detail }, None)
         }

@@ -375,6 +375,50 @@ pub(crate) fn exec(program: &CStr, arguments: &[CString], environment: &[CString
     io::Error::last_os_error()
 }
 
+/// Closes every descriptor from a number on. Only for a process that owns none of them yet, or that
+/// gives all of them up.
+pub(crate) fn close_from(first: RawFd) -> io::Result<()> {
+    // SAFETY: the caller owns nothing there that it will use again.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Makes standard output and error what standard input is: the null device, in every process that
+/// `__init` forks.
+pub(crate) fn silence_streams() -> io::Result<()> {
+    for target in [1, 2] {
+        // SAFETY: nothing in this process owns the standard numbers.
+        if unsafe { libc::dup2(0, target) } == -1 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Closes every descriptor above the standard ones but this one. Owners of the others, in a process
+/// that ends by [`exit`], are never dropped and must not be used any more.
+pub(crate) fn close_all_but(kept: &OwnedFd) -> io::Result<()> {
+    let kept = kept.as_raw_fd().unsigned_abs();
+    if kept > 3 {
+        // SAFETY: the caller gives these numbers up.
+        let result = unsafe { libc::syscall(libc::SYS_close_range, 3u32, kept - 1, 0) };
+        if result != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    // SAFETY: as above.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, kept + 1, u32::MAX, 0) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
 /// Takes one of the descriptors that `__init` was started with.
 pub(crate) fn inherited(number: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: a number is only looked up; a closed one is an error.

@@ -97,7 +97,7 @@ const TABLE: &[Row] = &[
     Row {
         name: "uv",
         marker: ".local/share/uv",
-        roots: &[".local/share/uv"],
+        roots: &[".local/share/uv/python", ".local/share/uv/tools"],
         caches: &[".cache/uv"],
         moved_by: None,
     },

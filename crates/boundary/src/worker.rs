@@ -46,7 +46,7 @@ pub(crate) fn live(
     socket: &OwnedFd,
     entry: WorkerEntry,
 ) -> ! {
-    match prepare(launch, rules, filters, entry) {
+    match prepare(launch, rules, filters, socket, entry) {
         Ok((outcome, handler)) => {
             let hello = serde_json::to_vec(&Hello::Ready(outcome)).unwrap_or_default();
             if write_frame(socket, &hello).is_ok() {
@@ -78,12 +78,16 @@ fn prepare(
     launch: &Launch,
     rules: Rules,
     filters: &FilterSet,
+    socket: &OwnedFd,
     entry: WorkerEntry,
 ) -> Result<(SelfTest, Handler), BoundaryError> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .at(Step::DeathSignal, "worker")?;
+    sys::silence_streams().at(Step::Descriptors, "standard streams")?;
     let grant = launch.unsealed_grant()?;
     let confined = Prepared::worker(&launch.plan, filters, rules).confine()?;
+    // The control socket above all: a worker that is taken over speaks to nobody but its own socket.
+    sys::close_all_but(socket).at(Step::Descriptors, "others")?;
     let outcome = launch.targets.prove(&confined)?;
     let handler = confined
         .proceed(|| entry(&grant))

@@ -15,6 +15,7 @@ mod bad_input;
 mod completions;
 mod doctor;
 mod exec;
+mod exec_attacks;
 mod exec_contained;
 mod exec_limits;
 mod exec_secrets;
