@@ -1,9 +1,9 @@
 //! Which folders a child may work in.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::{Surroundings, root_of};
-use crate::{Refusal, Root, Workspace, escape};
+use crate::{PROTECTED, ProtectedKind, Refusal, Root, Shape, Workspace, escape};
 
 /// A folder that a request names, and what is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,16 +45,6 @@ pub struct Reserved {
     /// What it is, as in "Deputize's state folder".
     pub what: &'static str,
 }
-
-/// Folders of coding agents, wherever they lie: what is in them configures agents.
-const AGENT_FOLDERS: [&str; 6] = [
-    ".deputize",
-    ".pi",
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".agents",
-];
 
 /// Folders that are the kernel's own, not on a disk.
 const KERNEL_FOLDERS: [&str; 3] = ["/proc", "/sys", "/dev"];
@@ -207,10 +197,7 @@ fn allowed(canonical: &Path, field: &str, around: &Surroundings) -> Result<Root,
             "rename it, for example with `convmv`",
         ));
     }
-    let agent = canonical
-        .components()
-        .find_map(|part| AGENT_FOLDERS.iter().find(|name| part.as_os_str() == **name));
-    if let Some(name) = agent {
+    if let Some(name) = canonical.components().find_map(agent_folder) {
         return Err(Refusal::new(
             "root_is_reserved",
             field,
@@ -219,6 +206,16 @@ fn allowed(canonical: &Path, field: &str, around: &Surroundings) -> Result<Root,
         ));
     }
     root_of(canonical)
+}
+
+/// The name of a folder of coding agents, wherever it lies: what is in it configures agents. Names
+/// are compared without case, as in the table.
+fn agent_folder(part: Component<'_>) -> Option<&'static str> {
+    PROTECTED
+        .iter()
+        .filter(|row| row.kind == ProtectedKind::Agent && row.shape == Shape::Folder)
+        .map(|row| row.path)
+        .find(|name| part.as_os_str().eq_ignore_ascii_case(name))
 }
 
 fn shown(path: &Path) -> String {

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::{Budget, Dimension, Tool};
+use crate::{Budget, Dimension, PROTECTED, ProtectedKind, Shape, Tool};
 
 fn folder(path: &str) -> FolderFact {
     FolderFact {
@@ -105,6 +105,25 @@ fn roots_that_no_child_gets() {
             (code.to_owned(), "workdir".to_owned()),
             "{path}"
         );
+    }
+}
+
+/// S2, B8: every folder that the boundary protects because it configures agents is refused as a
+/// root too, wherever it lies and in whatever case its name is written.
+#[test]
+fn every_folder_of_agents_is_refused() {
+    let rows = PROTECTED
+        .iter()
+        .filter(|row| row.kind == ProtectedKind::Agent && row.shape == Shape::Folder);
+    let names: Vec<&str> = rows.map(|row| row.path).collect();
+    assert!(names.contains(&".cursor") && names.contains(&".claude"));
+    for name in names {
+        for path in [
+            format!("/home/u/project/{name}"),
+            format!("/data/{}/deep", name.to_uppercase()),
+        ] {
+            assert_eq!(refused(&ask(), &around(&path)).0, "root_is_reserved");
+        }
     }
 }
 
