@@ -59,7 +59,14 @@ pub(super) fn workspace(around: &Surroundings) -> Result<Workspace, Refusal> {
             device,
             inode,
         } => {
-            refuse_link_out(&fact.asked, canonical, around)?;
+            if let Some(led_out) = led_out(fact, canonical, &[Base::real(&around.caller)]) {
+                return Err(Refusal::new(
+                    "workdir_link_out",
+                    "workdir",
+                    led_out,
+                    NAME_TARGET,
+                ));
+            }
             let root = allowed(canonical, "workdir", around)?;
             Ok(Workspace {
                 root,
@@ -83,11 +90,29 @@ pub(super) fn workspace(around: &Surroundings) -> Result<Workspace, Refusal> {
     }
 }
 
-/// A further root that a person named.
-pub(super) fn root(fact: &FolderFact, field: &str, around: &Surroundings) -> Result<Root, Refusal> {
+/// A further root that a person named. A link in the caller's folder or in the child's isn't followed
+/// out of it: an earlier command in there may have put it.
+pub(super) fn root(
+    fact: &FolderFact,
+    field: &str,
+    workspace: &Workspace,
+    around: &Surroundings,
+) -> Result<Root, Refusal> {
     let shown = shown(&fact.asked);
     match &fact.found {
         Found::Folder { canonical, .. } | Found::Other { canonical } => {
+            let real = workspace.path();
+            let bases = [
+                Base::real(&around.caller),
+                Base::real(real),
+                Base {
+                    named: &around.workdir.asked,
+                    real,
+                },
+            ];
+            if let Some(led_out) = led_out(fact, canonical, &bases) {
+                return Err(Refusal::new("root_link_out", field, led_out, NAME_TARGET));
+            }
             allowed(canonical, field, around)
         }
         Found::Missing => Err(missing(&shown, field)),
@@ -119,23 +144,35 @@ fn missing(shown: &str, field: &str) -> Refusal {
     )
 }
 
-/// A link inside the caller's folder that leads out of it isn't followed silently: whoever put it
-/// there would choose what the child sees.
-fn refuse_link_out(asked: &Path, canonical: &Path, around: &Surroundings) -> Result<(), Refusal> {
-    let named_inside = asked.starts_with(&around.caller);
-    if named_inside && !canonical.starts_with(&around.caller) {
-        return Err(Refusal::new(
-            "workdir_link_out",
-            "workdir",
-            format!(
-                "`{}` is a link out of this folder, to `{}`",
-                shown(asked),
-                shown(canonical)
-            ),
-            "name the target itself if you mean it",
-        ));
+const NAME_TARGET: &str = "name the target itself if you mean it";
+
+/// A folder whose links aren't trusted: as it is named, and where it really is.
+struct Base<'a> {
+    named: &'a Path,
+    real: &'a Path,
+}
+
+impl<'a> Base<'a> {
+    fn real(path: &'a Path) -> Self {
+        Self {
+            named: path,
+            real: path,
+        }
     }
-    Ok(())
+}
+
+/// Where a link inside one of these folders leads out of it, in words. It isn't followed silently:
+/// whoever put it there would choose what the child gets.
+fn led_out(fact: &FolderFact, canonical: &Path, bases: &[Base<'_>]) -> Option<String> {
+    let base = bases
+        .iter()
+        .find(|base| fact.asked.starts_with(base.named) && !canonical.starts_with(base.real))?;
+    Some(format!(
+        "`{}` is a link out of `{}`, to `{}`",
+        shown(&fact.asked),
+        shown(base.named),
+        shown(canonical)
+    ))
 }
 
 fn allowed(canonical: &Path, field: &str, around: &Surroundings) -> Result<Root, Refusal> {

@@ -111,10 +111,10 @@ pub fn exec(request: &ExecRequest, around: &Surroundings) -> Result<Grant, Refus
     let mut read = vec![workspace.root.clone()];
     let mut write = Vec::new();
     for fact in &request.read {
-        read.push(folder::root(fact, "--read", around)?);
+        read.push(folder::root(fact, "--read", &workspace, around)?);
     }
     for fact in &request.write {
-        let root = folder::root(fact, "--write", around)?;
+        let root = folder::root(fact, "--write", &workspace, around)?;
         read.push(root.clone());
         write.push(root);
     }

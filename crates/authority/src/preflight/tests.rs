@@ -246,3 +246,46 @@ fn exec_reads_the_folder_and_writes_nothing_unless_asked() {
     request.argv.clear();
     assert_eq!(exec(&request, &here).unwrap_err().code, "command_missing");
 }
+
+/// S2: a further root that is a link out of the caller's folder, or of the workspace, is refused
+/// under the name of the option; one that stays inside, or is named from outside, is not.
+#[test]
+fn roots_behind_links_out_are_refused() {
+    let linked = |asked: &str, canonical: &str| FolderFact {
+        asked: asked.into(),
+        ..folder(canonical)
+    };
+    let mut here = around("/data/real");
+    here.workdir.asked = "/data/named".into();
+    for (asked, canonical, code) in [
+        ("/home/u/project/out", "/data/other", Some("root_link_out")),
+        (
+            "/home/u/project/out/deep",
+            "/data/other/deep",
+            Some("root_link_out"),
+        ),
+        ("/data/real/out", "/data/other", Some("root_link_out")),
+        ("/data/named/out", "/data/other", Some("root_link_out")),
+        ("/data/named/in", "/data/real/src", None),
+        ("/home/u/project/in", "/home/u/project/src", None),
+        ("/srv/link", "/data/other", None),
+        ("/data/other", "/data/other", None),
+    ] {
+        let fact = linked(asked, canonical);
+        let named = |read: &[FolderFact], write: &[FolderFact]| ExecRequest {
+            argv: vec!["ls".into()],
+            read: read.to_vec(),
+            write: write.to_vec(),
+            ..ExecRequest::default()
+        };
+        let list = [fact];
+        for (request, field) in [
+            (named(&list, &[]), "--read"),
+            (named(&[], &list), "--write"),
+        ] {
+            let refused = exec(&request, &here).err();
+            let found = refused.as_ref().map(|it| (&*it.code, &*it.field));
+            assert_eq!(found, code.map(|code| (code, field)), "{asked}");
+        }
+    }
+}

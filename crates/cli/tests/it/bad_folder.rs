@@ -217,3 +217,41 @@ fn a_folder_that_is_gone() {
         assert!(told.contains("  fix: "), "{arguments}: {told}");
     }
 }
+
+/// S2: a link that an earlier command put into the folder doesn't choose what the next one may write
+/// or read: it is refused, and the target itself can be named.
+#[test]
+fn roots_behind_a_planted_link_are_refused() {
+    let env = project();
+    let target = crate::scene::beside(&env, "target");
+    let planted = "ln -s \"$1\" build";
+    let target = target.to_str().unwrap();
+    let _ = env
+        .run([
+            "exec", "--write", ".", "--", "sh", "-c", planted, "sh", target,
+        ])
+        .expect_code(0);
+    for option in ["--write", "--read"] {
+        let base = ["exec", option, "build", "--", "sh", "-c"];
+        let outcome = env
+            .run(base.iter().chain(&["echo x > build/new"]))
+            .expect_code(126);
+        assert_eq!(refused_code(&outcome), "root_link_out");
+        assert!(outcome.err().contains(target), "{outcome}");
+        let from_beside = ["exec", "--workdir", ".", option, "./build/", "--", "true"];
+        let outcome = env.run(from_beside).expect_code(126);
+        assert_eq!(refused_code(&outcome), "root_link_out");
+    }
+    assert!(fs::read_dir(target).unwrap().next().is_none());
+    let _ = env
+        .run([
+            "exec",
+            "--write",
+            target,
+            "--",
+            "sh",
+            "-c",
+            "echo x > build/new",
+        ])
+        .expect_code(0);
+}
