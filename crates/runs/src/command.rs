@@ -103,8 +103,14 @@ pub fn execute(
         ledger,
         begun: Instant::now(),
     };
-    let placeholders = session.placeholders()?;
-    let outcome = session.run(program, placeholders.as_ref(), on_start);
+    // From here on the ledger has begun, and gets its end whatever comes.
+    let (placeholders, outcome) = match session.placeholders() {
+        Ok(kept) => {
+            let outcome = session.run(program, kept.as_ref(), on_start);
+            (kept, outcome)
+        }
+        Err(error) => (None, Err(error)),
+    };
     let mut warnings = Vec::new();
     if let Some(Err(error)) = placeholders.map(Placeholders::finish) {
         warnings.push(format!(

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use deputize_testkit::{OrdinaryUser, TestEnv, is_root};
 
-use crate::scene::{project, refused_code, runs};
+use crate::scene::{parsed, project, refused_code, runs};
 
 /// A2: without a home, nothing is kept where somebody else could have made the folder first; it is
 /// refused, with the variable to set.
@@ -98,4 +98,12 @@ fn records_that_others_could_have_written_are_not_trusted() {
     symlink("elsewhere", &records).unwrap();
     let outcome = env.run(write).expect_code(125);
     assert!(outcome.err().contains("it is a link"), "{outcome}");
+    // Each of them has an end in its ledger: no host was lost.
+    let rows = parsed(&env.run(["audit", "show", "--json"]).expect_code(0));
+    let rows = rows.as_array().unwrap();
+    let states: Vec<&str> = rows
+        .iter()
+        .filter_map(|row| row["state"].as_str())
+        .collect();
+    assert_eq!(states, ["error", "ok", "error"]);
 }
