@@ -249,7 +249,7 @@ fn tell_end(args: &Exec, executed: &Executed) -> u8 {
                 "exit_code": code,
                 "level": executed.plan.level,
                 "self_test": executed.self_test,
-                "contained": executed.plan.level != Level::None,
+                "contained": executed.plan.level == Level::Full,
             })
             .to_string(),
         );

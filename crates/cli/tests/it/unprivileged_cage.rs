@@ -69,6 +69,21 @@ fn a_read_only_command_runs_and_what_is_not_promised_is_said() {
     assert!(told.contains("  fix: "), "{told}");
 }
 
+/// B3: JSON calls a command contained only where the boundary holds all that it can.
+#[test]
+fn a_command_at_the_lesser_level_is_not_called_contained() {
+    let env = project();
+    let json = ["exec", "--json", "--", "true"];
+    let weaker = caged(&env, &[Missing::Namespaces], json).expect_code(0);
+    let full = env.run(json).expect_code(0);
+    for outcome in [weaker, full] {
+        let told = outcome.err().lines().last().unwrap();
+        let told: serde_json::Value = serde_json::from_str(told).unwrap();
+        let is_full = told["level"] == "namespaces+landlock+seccomp";
+        assert_eq!(told["contained"], is_full, "{outcome}");
+    }
+}
+
 /// B1, B3: what is promised at the lesser level holds: no write, no read outside, no network.
 #[test]
 fn what_is_promised_at_the_lesser_level_holds() {
