@@ -100,9 +100,13 @@ fn state(promise: Promise, grant: &Grant, host: &HostFacts, level: Level) -> Pro
             promise,
             "Landlock has no exceptions inside a readable folder",
         ),
-        Promise::Memory => not(
+        Promise::Memory if full => not(
             promise,
             "no delegated cgroup: sampled four times a second, and ended above the limit",
+        ),
+        Promise::Memory => not(
+            promise,
+            "no delegated cgroup, and no view of the command's processes: not even watched",
         ),
         Promise::Pids if !runs_commands => {
             kernel(promise, "the worker's filter refuses new processes")

@@ -194,6 +194,12 @@ fn a_memory_limit_that_is_not_held_is_not_taken_silently() {
     } else {
         assert_eq!(refused_code(&outcome), "boundary_too_weak");
     }
+    // Nor does `doctor` claim that it watches what it can't see.
+    let report = parsed(&caged(&env, &[Missing::Namespaces], ["doctor", "--json"]));
+    let promises = report["trials"][1]["promises"].as_array().unwrap();
+    let memory = promises.iter().find(|one| one["promise"] == "memory");
+    let limit = memory.unwrap()["limit"].as_str().unwrap();
+    assert!(limit.contains("not even watched"), "{limit}");
 }
 
 /// B3: a folder that only its owner can enter is no obstacle, also where root has to give up being
