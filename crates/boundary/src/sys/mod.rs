@@ -7,12 +7,22 @@
     reason = "the one place for raw system calls; see each SAFETY"
 )]
 
+mod descriptors;
+mod signals;
+
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use rustix::process::Pid;
+
+pub(crate) use self::descriptors::{
+    arrange_streams, close_all_but, close_from, inherited, silence_streams,
+};
+pub(crate) use self::signals::{
+    Block, next_signal, reap, reset_signals, signal, signal_everyone, signals,
+};
 
 /// The two sides of a fork.
 pub(crate) enum Forked {
@@ -373,173 +383,4 @@ pub(crate) fn exec(program: &CStr, arguments: &[CString], environment: &[CString
     // SAFETY: both arrays are null-terminated, point to C strings and outlive the call.
     unsafe { libc::execve(program.as_ptr(), argv.as_ptr(), envp.as_ptr()) };
     io::Error::last_os_error()
-}
-
-/// Closes every descriptor from a number on. Only for a process that owns none of them yet, or that
-/// gives all of them up.
-pub(crate) fn close_from(first: RawFd) -> io::Result<()> {
-    // SAFETY: the caller owns nothing there that it will use again.
-    let result = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
-}
-
-/// Makes standard output and error what standard input is: the null device, in every process that
-/// `__init` forks.
-pub(crate) fn silence_streams() -> io::Result<()> {
-    for target in [1, 2] {
-        // SAFETY: nothing in this process owns the standard numbers.
-        if unsafe { libc::dup2(0, target) } == -1 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(())
-}
-
-/// Closes every descriptor above the standard ones but this one. Owners of the others, in a process
-/// that ends by [`exit`], are never dropped and must not be used any more.
-pub(crate) fn close_all_but(kept: &OwnedFd) -> io::Result<()> {
-    let kept = kept.as_raw_fd().unsigned_abs();
-    if kept > 3 {
-        // SAFETY: the caller gives these numbers up.
-        let result = unsafe { libc::syscall(libc::SYS_close_range, 3u32, kept - 1, 0) };
-        if result != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    // SAFETY: as above.
-    let result = unsafe { libc::syscall(libc::SYS_close_range, kept + 1, u32::MAX, 0) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
-}
-
-/// Takes one of the descriptors that `__init` was started with.
-pub(crate) fn inherited(number: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: a number is only looked up; a closed one is an error.
-    if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == -1 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: `__init` calls this once per number, before anything else could own it.
-    Ok(unsafe { OwnedFd::from_raw_fd(number) })
-}
-
-/// Puts the three standard streams in place and marks every other descriptor close-on-exec.
-pub(crate) fn arrange_streams(streams: [OwnedFd; 3]) -> io::Result<()> {
-    let high: Vec<OwnedFd> = streams
-        .iter()
-        .map(|fd| rustix::io::fcntl_dupfd_cloexec(fd, 100))
-        .collect::<Result<_, _>>()?;
-    drop(streams);
-    for (target, fd) in (0..).zip(&high) {
-        // SAFETY: the targets are the standard numbers, which nothing in this process owns as an
-        // OwnedFd; dup2 clears close-on-exec on them.
-        if unsafe { libc::dup2(fd.as_raw_fd(), target) } == -1 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    // SAFETY: only sets a flag on descriptors 3 and above.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_close_range,
-            3u32,
-            u32::MAX,
-            libc::CLOSE_RANGE_CLOEXEC,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
-}
-
-/// Undoes what our own runtime did to signals, and unblocks all of them, as a new program expects.
-/// What the person's shell has set to be ignored stays so, as for any command.
-pub(crate) fn reset_signals() {
-    // SAFETY: SIG_DFL is valid for SIGPIPE, the one signal that the runtime ignores; handlers are
-    // reset by exec. The set is filled by sigemptyset before use.
-    unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
-    }
-}
-
-/// Sends a signal to every process of this pid namespace but ourselves.
-pub(crate) fn signal_everyone(number: i32) {
-    // SAFETY: kill has no memory effects; -1 addresses what this namespace holds.
-    unsafe { libc::kill(-1, number) };
-}
-
-/// Sends a signal to one process of ours by the number that this namespace knows.
-pub(crate) fn signal(pid: i32, number: i32) -> io::Result<()> {
-    // SAFETY: kill has no memory effects.
-    if unsafe { libc::kill(pid, number) } == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
-}
-
-/// Waits for a child, or takes one that has ended; `None` when there is nothing (left) to take.
-pub(crate) fn reap(block: Block) -> io::Result<Option<(i32, i32)>> {
-    let mut status = 0;
-    let flags = if block == Block::No { libc::WNOHANG } else { 0 };
-    // SAFETY: `status` is valid for writing.
-    let pid = unsafe { libc::waitpid(-1, &raw mut status, flags | libc::__WALL) };
-    match pid {
-        0 => Ok(None),
-        pid if pid > 0 => Ok(Some((pid, status))),
-        _ => match io::Error::last_os_error() {
-            error if error.raw_os_error() == Some(libc::ECHILD) => Ok(None),
-            error => Err(error),
-        },
-    }
-}
-
-/// Whether [`reap`] waits.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Block {
-    Yes,
-    No,
-}
-
-/// A descriptor from which these signals are read; they no longer interrupt anything.
-pub(crate) fn signals(numbers: &[i32]) -> io::Result<OwnedFd> {
-    // SAFETY: the set is filled before use and outlives both calls; the descriptor is new and ours.
-    unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        for number in numbers {
-            libc::sigaddset(&raw mut set, *number);
-        }
-        if libc::sigprocmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()) == -1 {
-            return Err(io::Error::last_os_error());
-        }
-        let fd = libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
-        if fd == -1 {
-            Err(io::Error::last_os_error())
-        } else {
-            Ok(OwnedFd::from_raw_fd(fd))
-        }
-    }
-}
-
-/// The next signal that waits on a descriptor of [`signals`].
-pub(crate) fn next_signal(fd: &OwnedFd) -> Option<i32> {
-    let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
-    match rustix::io::read(fd, &mut info) {
-        Ok(count) if count == info.len() => {
-            // The record begins with the number, in the machine's byte order.
-            Some(i32::from_ne_bytes([info[0], info[1], info[2], info[3]]))
-        }
-        _ => None,
-    }
 }
