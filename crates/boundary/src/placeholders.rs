@@ -5,6 +5,7 @@
 //! supervisor or init live. So a kill at any moment leaves a record without a lock, and the next
 //! start cleans up after it. Only what is still empty is removed.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -78,6 +79,18 @@ impl Placeholders {
         clean_stale(&folder)
     }
 
+    /// Cleans up after boundaries that were killed; nothing where no record was ever kept.
+    ///
+    /// # Errors
+    /// When a record can't be read or removed.
+    pub fn tidy(folder: &Path) -> io::Result<()> {
+        if !folder.is_dir() {
+            return Ok(());
+        }
+        let _turn = Turn::take(folder)?;
+        clean_stale(folder)
+    }
+
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.record.as_fd()
     }
@@ -115,18 +128,25 @@ fn clean_stale(folder: &Path) -> io::Result<()> {
             live_roots.extend(entries.roots);
         }
     }
-    for (path, _locked, entries) in stale {
-        let (shared, alone): (Vec<_>, Vec<_>) = entries
-            .placeholders
-            .into_iter()
-            .partition(|placeholder| live_roots.iter().any(|root| placeholder.starts_with(root)));
-        // Youngest first: what lies in a folder goes before it.
-        alone
-            .iter()
-            .rev()
-            .for_each(|placeholder| remove_if_empty(&entries.roots, placeholder));
-        if shared.is_empty() {
-            fs::remove_file(&path)?;
+    let is_shared =
+        |placeholder: &PathBuf| live_roots.iter().any(|root| placeholder.starts_with(root));
+    // Of all records together: one boundary's may lie in the folder that another one's is.
+    let alone: BTreeSet<&PathBuf> = stale
+        .iter()
+        .flat_map(|(_, _, entries)| &entries.placeholders)
+        .filter(|placeholder| !is_shared(placeholder))
+        .collect();
+    let roots: BTreeSet<&PathBuf> = stale
+        .iter()
+        .flat_map(|(_, _, entries)| &entries.roots)
+        .collect();
+    // A set of paths is ordered: from its end, what lies in a folder goes before it.
+    for placeholder in alone.into_iter().rev() {
+        remove_if_empty(&roots, placeholder);
+    }
+    for (path, _locked, entries) in &stale {
+        if !entries.placeholders.iter().any(is_shared) {
+            fs::remove_file(path)?;
         }
     }
     Ok(())
@@ -167,7 +187,7 @@ fn entry(kind: u8, path: &Path) -> Vec<u8> {
 /// Removes a placeholder below one of the roots; whatever somebody has put there since stays.
 ///
 /// No link is followed on the way: a folder that was swapped for one must not lead us elsewhere.
-fn remove_if_empty(roots: &[PathBuf], path: &Path) {
+fn remove_if_empty(roots: &BTreeSet<&PathBuf>, path: &Path) {
     // What can't be reached or removed stays; it is empty, and says nothing.
     let _ = roots
         .iter()

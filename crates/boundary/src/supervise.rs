@@ -29,6 +29,9 @@ use crate::worker::{self, Hello};
 const START: Duration = Duration::from_secs(60);
 /// How long a worker may take to start: it opens the roots, which may lie on a slow file system.
 const WORKER: Duration = Duration::from_secs(20);
+/// How soon a second interrupt means that the first one didn't help. A person who interrupts what an
+/// interactive program does, now and then, doesn't want to end it.
+const AGAIN: Duration = Duration::from_secs(2);
 /// How long init may take to end what it can't leave to the kernel.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -327,7 +330,7 @@ impl Boundary {
     }
 
     /// As [`Boundary::await_end`], passing the person's signals on to the command. A second interrupt
-    /// ends it for good, for those that ignore the first.
+    /// within two seconds ends it for good, for those that ignore the first.
     ///
     /// # Errors
     /// When the boundary ends first.
@@ -336,7 +339,7 @@ impl Boundary {
         command: Command,
         signals: &Signals,
     ) -> Result<(CommandEnd, Option<SelfTest>), BoundaryError> {
-        let mut interrupts = 0;
+        let mut interrupted: Option<Instant> = None;
         loop {
             let mut fds = [
                 PollFd::new(&self.control, PollFlags::IN),
@@ -346,13 +349,13 @@ impl Boundary {
             let ready = poll(&mut fds, None).is_ok();
             let ended = ready && !fds[0].revents().is_empty();
             while let Some(number) = sys::next_signal(&signals.0) {
-                interrupts += usize::from(number == libc::SIGINT);
-                let number = if interrupts > 1 {
-                    libc::SIGKILL
-                } else {
-                    number
-                };
-                self.signal(command, number)?;
+                let mut passed = number;
+                if number == libc::SIGINT {
+                    let again = interrupted.is_some_and(|first| first.elapsed() < AGAIN);
+                    interrupted = Some(Instant::now());
+                    passed = if again { libc::SIGKILL } else { number };
+                }
+                self.signal(command, passed)?;
             }
             if ended && let Some(end) = self.next_end(command)? {
                 return Ok(end);

@@ -178,13 +178,14 @@ pub(crate) struct Explain {
     /// All its arguments as a JSON object.
     #[arg(long, value_name = "JSON", conflicts_with_all = ["path", "pattern"])]
     pub(crate) args: Option<String>,
-    /// The preset whose grant the call meets.
-    #[arg(long, default_value = "read-only", value_name = "NAME")]
-    pub(crate) preset: String,
+    /// The preset whose grant a child's call meets; `read-only` when absent.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
     /// The folder that the call's child works in.
     #[arg(long, value_name = "DIR")]
     pub(crate) workdir: Option<PathBuf>,
-    /// Read calls from standard input, one JSON object a line, and answer one per line.
+    /// Read calls from standard input, one JSON object a line, such as
+    /// `{"tool":"read","path":"src/lib.rs"}`, and answer one per line.
     #[arg(long, conflicts_with_all = ["tool", "path", "pattern", "args", "command"])]
     pub(crate) stdin: bool,
     /// Print the explanation as one JSON object.

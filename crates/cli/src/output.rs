@@ -58,6 +58,12 @@ pub(crate) fn width() -> usize {
     columns(&std::io::stdout()).unwrap_or(80)
 }
 
+/// Columns for lists and events, of which more is more: all of a line where it isn't a terminal that
+/// would wrap it.
+pub(crate) fn list_width() -> usize {
+    columns(&std::io::stdout()).unwrap_or(usize::MAX)
+}
+
 /// Columns of the terminal behind a stream.
 pub(crate) fn columns(stream: &impl std::os::fd::AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;

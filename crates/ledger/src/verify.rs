@@ -98,6 +98,21 @@ impl Report {
         self.fault.is_none() && matches!(self.anchor, None | Some(Anchor::Holds))
     }
 
+    /// The finding in one line, for lists.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let state = match self.fault {
+            Some(fault) => format!("BROKEN at {fault}"),
+            None => "holds".to_owned(),
+        };
+        let torn = if self.torn_bytes > 0 {
+            ", torn tail"
+        } else {
+            ""
+        };
+        format!("{state}, {} events{torn}", self.events)
+    }
+
     /// The report for people, with what it does and doesn't prove.
     #[must_use]
     pub fn text(&self) -> String {

@@ -155,10 +155,12 @@ struct Done {
 impl Session<'_> {
     /// A record for mount points, where something is writable that holds protected paths.
     fn placeholders(&self) -> Result<Option<Placeholders>, RunError> {
-        if self.grant.bounds().write.is_none() {
-            return Ok(None);
-        }
         let records = self.look.state()?.join("placeholders");
+        if self.grant.bounds().write.is_none() {
+            return Placeholders::tidy(&records)
+                .map(|()| None)
+                .doing("clean up by the records in", &records);
+        }
         private_folders(&records)?;
         let roots = self.grant.bounds().write.items().map(Root::path);
         Placeholders::begin(&records, roots)

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use deputize_authority::escape;
-use deputize_ledger::{Head, read, verify, verify_against};
+use deputize_ledger::{Head, Report, read, verify, verify_against};
 use deputize_runs::{Look, RunError, Store, StoredRun};
 use serde_json::Value;
 
 use crate::args::{Audit, AuditCommand};
 use crate::failure::{self, Voice, usage};
-use crate::output::{print, print_json, print_json_line, width};
+use crate::output::{list_width, print, print_json, print_json_line, width};
 use crate::show;
 
 /// A ledger that is broken.
@@ -55,31 +55,80 @@ fn verify_all(run: Option<&str>, head: Option<&str>, voice: Voice) -> Result<Exi
             "name the run",
         ));
     }
+    if run.is_none() && voice == Voice::Words {
+        return verify_each(&ledgers);
+    }
     let mut broken = 0;
     let mut reports = Vec::new();
+    let mut unread = None;
     for path in &ledgers {
-        let file = open(path)?;
-        let report = match &kept {
-            Some(kept) => verify_against(file, kept),
-            None => verify(file),
+        let report = match check(path, kept.as_ref()) {
+            Ok(report) => report,
+            Err(error) if run.is_some() => return Err(error),
+            // The others are looked at all the same.
+            Err(error) => {
+                unread = Some(error);
+                continue;
+            }
         };
-        let report = report.map_err(|source| RunError::State {
-            doing: "read",
-            path: path.clone(),
-            source,
-        })?;
         broken += u64::from(!report.is_intact());
         match voice {
             Voice::Words => print(&report.text()),
             Voice::Json => reports.push(report),
         }
     }
-    match voice {
-        Voice::Json => print_json(&reports),
-        Voice::Words if ledgers.is_empty() => print("There are no runs.\n"),
-        Voice::Words => {}
+    if voice == Voice::Json {
+        print_json(&reports);
     }
-    Ok(ExitCode::from(if broken > 0 { BROKEN } else { 0 }))
+    match unread {
+        Some(error) if broken == 0 => Err(error),
+        _ => Ok(ExitCode::from(if broken > 0 { BROKEN } else { 0 })),
+    }
+}
+
+fn check(path: &Path, kept: Option<&Head>) -> Result<Report, RunError> {
+    let file = open(path)?;
+    let report = match kept {
+        Some(kept) => verify_against(file, kept),
+        None => verify(file),
+    };
+    report.map_err(|source| RunError::State {
+        doing: "read",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// A line for every ledger, whatever the others are like, and what the sum of them says.
+fn verify_each(ledgers: &[PathBuf]) -> Result<ExitCode, RunError> {
+    if ledgers.is_empty() {
+        print("There are no runs.\n");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (mut broken, mut unread) = (0usize, 0usize);
+    for path in ledgers {
+        let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+        let folder = escape(&folder.to_string_lossy());
+        let word = match check(path, None) {
+            Ok(report) => {
+                broken += usize::from(!report.is_intact());
+                report.line()
+            }
+            Err(error) => {
+                unread += 1;
+                format!("NOT READ: {}", error.refusal().reason)
+            }
+        };
+        print(&format!("{folder}  {word}\n"));
+    }
+    let intact = ledgers.len() - broken - unread;
+    print(&format!(
+        "{intact} intact, {broken} broken, {unread} not read\n\
+         A chain shows corruption, not a rewrite by the same user; without a head from elsewhere a cut \
+         end doesn't show.\n"
+    ));
+    let failed = broken + unread > 0;
+    Ok(ExitCode::from(if failed { BROKEN } else { 0 }))
 }
 
 fn parse_head(typed: &str) -> Result<Head, RunError> {
@@ -117,7 +166,12 @@ fn show_run(run: Option<&str>, voice: Voice, receipt: bool) -> Result<ExitCode, 
                 print_json_line(&event);
             }
             Ok(event) => {
-                print(&show::event(&event.at, &event.kind, &event.data, width()));
+                print(&show::event(
+                    &event.at,
+                    &event.kind,
+                    &event.data,
+                    list_width(),
+                ));
             }
             Err(error) => {
                 print(&format!("the ledger breaks here: {error}\n"));
@@ -131,10 +185,12 @@ fn show_run(run: Option<&str>, voice: Voice, receipt: bool) -> Result<ExitCode, 
 fn show_receipt(run: &StoredRun, voice: Voice) -> Result<ExitCode, RunError> {
     let path = run.result();
     let missing = || {
-        let state = if run.is_live() {
-            "it still goes on"
-        } else {
-            "its supervisor ended before it had one"
+        let row = Row::of(run);
+        let state = match (row.preset.as_str(), row.state.as_str()) {
+            ("exec", _) => "it is a command's, whose events `audit show RUN` lists",
+            (_, "running") => "it still goes on",
+            (_, "unreadable") => "its ledger can't be read",
+            _ => "its supervisor ended before it had one",
         };
         RunError::Lookup(format!("run {} has no receipt: {state}", run.id.short()))
     };
@@ -165,7 +221,7 @@ fn list(store: &Store, voice: Voice) -> Result<ExitCode, RunError> {
                     "{}  {}  {:<16} {:<10} {}",
                     row.run, row.at, row.state, row.preset, row.cwd
                 );
-                print(&format!("{}\n", show::cut(&line, width())));
+                print(&format!("{}\n", show::cut(&line, list_width())));
             }
         }
     }
@@ -197,6 +253,7 @@ impl Row {
             cwd: String::new(),
         };
         let Ok(file) = File::open(run.ledger()) else {
+            "unreadable".clone_into(&mut row.state);
             return row;
         };
         for event in read(BufReader::new(file)).flatten() {

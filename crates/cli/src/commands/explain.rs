@@ -27,10 +27,17 @@ pub(crate) fn main(args: &Explain) -> ExitCode {
 fn one(args: &Explain) -> Result<ExitCode, RunError> {
     let look = around()?;
     let explanation = if args.tool.as_deref() == Some("exec") {
+        if args.preset.is_some() {
+            return Err(usage(
+                "preset",
+                "a command that a person types has a grant of its own, not a preset's".to_owned(),
+                "leave --preset out, or name a child's tool",
+            ));
+        }
         Desk::for_command(&look, args)?.explain_command(args)?
     } else {
         let (tool, arguments) = call(args)?;
-        Desk::for_child(&look, &args.preset, args.workdir.clone())?.explain(&tool, &arguments)?
+        Desk::for_child(&look, preset(args), args.workdir.clone())?.explain(&tool, &arguments)?
     };
     if args.json {
         print_json(&explanation);
@@ -38,6 +45,10 @@ fn one(args: &Explain) -> Result<ExitCode, RunError> {
         print(&explanation.text());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn preset(args: &Explain) -> &str {
+    args.preset.as_deref().unwrap_or("read-only")
 }
 
 fn around() -> Result<Look, RunError> {
@@ -152,7 +163,7 @@ fn answer(look: &Look, args: &Explain, line: &[u8]) -> Result<Explanation, RunEr
         object.remove(name);
     }
     let workdir = root.map(PathBuf::from).or_else(|| args.workdir.clone());
-    Desk::for_child(look, &args.preset, workdir)?.explain(&tool, &Value::Object(object))
+    Desk::for_child(look, preset(args), workdir)?.explain(&tool, &Value::Object(object))
 }
 
 /// A grant and its planned boundary, to hold calls against.

@@ -9,12 +9,20 @@ use super::text::{cut, one_line};
 pub(crate) fn event(at: &str, kind: &str, data: &Value, width: usize) -> String {
     let time: String = at.chars().skip(11).take(12).collect();
     let rest = match data {
-        Value::Object(fields) => fields
-            .iter()
-            .filter(|(_, value)| !value.is_null())
-            .map(|(name, value)| format!("{name}={}", brief(value)))
-            .collect::<Vec<_>>()
-            .join(" "),
+        Value::Object(fields) => {
+            let said = |value: &Value| !value.is_null() && value.as_str() != Some("");
+            let (long, short): (Vec<_>, Vec<_>) = fields
+                .iter()
+                .filter(|(_, value)| said(value))
+                .partition(|(_, value)| value.is_object() || value.is_array());
+            // Short ones first: a verdict isn't pushed out of sight by what it is about.
+            short
+                .into_iter()
+                .chain(long)
+                .map(|(name, value)| format!("{name}={}", brief(value)))
+                .collect::<Vec<_>>()
+                .join(" ")
+        }
         other => brief(other),
     };
     format!(

@@ -252,3 +252,37 @@ fn what_is_no_ledger_is_broken() {
         assert!(shown.code().is_some_and(|code| code < 2), "{shown}");
     }
 }
+
+/// A2: a ledger that can't be opened keeps nobody from looking at the others, and every line says
+/// which run it is about.
+#[test]
+fn every_ledger_is_verified_whatever_the_others_are_like() {
+    let (env, run, id) = with_a_run();
+    let _ = env.run(["exec", "--", "true"]).expect_code(0);
+    let all = env.run(["audit", "verify"]).expect_code(0);
+    assert!(all.out().contains(&format!("{id}  holds, ")), "{all}");
+    assert!(
+        all.out().contains("2 intact, 0 broken, 0 not read\n"),
+        "{all}"
+    );
+    fs::remove_file(run.join("ledger.jsonl")).unwrap();
+    let all = env.run(["audit", "verify"]).expect_code(1);
+    assert!(all.out().contains(&format!("{id}  NOT READ: ")), "{all}");
+    assert!(
+        all.out().contains("1 intact, 0 broken, 1 not read\n"),
+        "{all}"
+    );
+    let list = env.run(["audit", "show"]).expect_code(0);
+    assert!(list.out().contains("unreadable"), "{list}");
+}
+
+/// A3: a command has no receipt, which is said as it is.
+#[test]
+fn a_command_has_no_receipt_and_that_is_said() {
+    let env = project();
+    let _ = env.run(["exec", "--", "true"]).expect_code(0);
+    let run = only_run(&env);
+    let id = run.file_name().unwrap().to_str().unwrap();
+    let outcome = env.run(["audit", "show", id, "--receipt"]);
+    assert!(outcome.err().contains("it is a command's"), "{outcome}");
+}

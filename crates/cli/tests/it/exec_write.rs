@@ -347,3 +347,49 @@ fn the_end_of_one_command_does_not_unprotect_another() {
     }
     assert_eq!(names(&workspace), before);
 }
+
+/// B2: boundaries that overlap on one folder leave nothing, in whichever order they end.
+#[test]
+fn boundaries_that_overlap_leave_no_placeholder() {
+    let env = scene();
+    for round in 0..6 {
+        let start = |script: &str| {
+            let mut running = env
+                .call(["exec", "--write", ".", "--", "sh", "-c", script])
+                .stdin(Vec::new())
+                .start();
+            let _ = running.until_said("up");
+            running
+        };
+        let first = start("echo up; sleep 0.4");
+        let second = start("echo up; sleep 0.2");
+        let _ = first.wait().expect_code(0);
+        let _ = second.wait().expect_code(0);
+        assert_eq!(names(&env.workspace()), BTreeSet::new(), "{round}");
+    }
+}
+
+/// B2: what a killed supervisor left is cleaned up by the next command, also one that writes nothing.
+#[test]
+fn the_next_command_cleans_up_after_a_killed_one() {
+    let env = scene();
+    let mut running = env
+        .call([
+            "exec",
+            "--write",
+            ".",
+            "--",
+            "sh",
+            "-c",
+            "echo up; sleep 60",
+        ])
+        .start();
+    let _ = running.until_said("up");
+    running.signal(rustix::process::Signal::KILL);
+    let _ = running.wait();
+    assert!(!names(&env.workspace()).is_empty());
+    deputize_testkit::until("the record is free", || {
+        let _ = env.run(["exec", "--", "true"]).expect_code(0);
+        names(&env.workspace()).is_empty().then_some(())
+    });
+}

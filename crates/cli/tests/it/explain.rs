@@ -255,3 +255,21 @@ fn another_folder_is_another_grant() {
     assert_eq!(verdict(".", "b/y"), "allow");
     fs::remove_dir_all(env.workspace().join("a")).unwrap();
 }
+
+/// H1: a command has a grant of its own: a preset beside it is refused, not ignored.
+#[test]
+fn a_preset_beside_a_command_is_refused() {
+    let env = project();
+    let run = [
+        "explain",
+        "--tool",
+        "exec",
+        "--preset",
+        "read-only",
+        "--",
+        "ls",
+    ];
+    let outcome = env.run(run);
+    assert!(outcome.err().contains("leave --preset out"), "{outcome}");
+    assert_eq!(outcome.code(), Some(2), "{outcome}");
+}
