@@ -49,6 +49,9 @@ pub const PROTECTED: &[ProtectedPath] = &[
     row(".git/info", ProtectedKind::Git, Shape::Folder),
     row(".git/worktrees", ProtectedKind::Git, Shape::Folder),
     row(".git/modules", ProtectedKind::Git, Shape::Folder),
+    // Where git looked for remotes before it had configuration, and still does.
+    row(".git/remotes", ProtectedKind::Git, Shape::Folder),
+    row(".git/branches", ProtectedKind::Git, Shape::Folder),
     row(".husky", ProtectedKind::Git, Shape::Folder),
     row(".deputize", ProtectedKind::Agent, Shape::Folder),
     row(".pi", ProtectedKind::Agent, Shape::Folder),

@@ -79,6 +79,8 @@ pub enum CommandEnd {
     Signalled(i32),
     /// It held more memory than its limit, so many bytes when that was seen, and was ended.
     OutOfMemory(u64),
+    /// Somebody outside replaced a file that was covered for it, which uncovers it; it was ended.
+    Uncovered,
     /// There is no such program in the boundary.
     NotFound,
     /// The program couldn't be executed, for this error number.
@@ -368,6 +370,9 @@ struct Watch {
     /// Our children, for the hunt at a level without pid namespaces.
     children: Option<OwnedFd>,
     page_bytes: u64,
+    /// The mounts of the view. No command changes them; a file that is replaced outside takes what is
+    /// mounted over it along.
+    mounts: Option<OwnedFd>,
 }
 
 impl Watch {
@@ -383,6 +388,16 @@ impl Watch {
                     .into(),
             )
         };
+        let mounts = if level == Level::Full {
+            let path = "/proc/self/mountinfo";
+            Some(
+                std::fs::File::open(path)
+                    .at(Step::Descriptors, path)?
+                    .into(),
+            )
+        } else {
+            None
+        };
         let page_bytes = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
         let in_memory = plan
             .view
@@ -397,20 +412,30 @@ impl Watch {
             in_memory,
             children,
             page_bytes,
+            mounts,
         })
     }
 
     fn until_end(&self, program: i32, signals: &OwnedFd) -> CommandEnd {
         let mut exceeded = None;
+        let mut uncovered = false;
         let mut sampled = Instant::now();
         loop {
-            let mut fds = [PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
+            let mounts = self.mounts.as_ref().unwrap_or(signals);
+            let mut fds = [
+                PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(mounts.as_fd(), PollFlags::PRI),
+            ];
             let wait = Timespec {
                 tv_sec: 0,
                 tv_nsec: 250_000_000,
             };
             // An interrupted or timed-out poll is the same as one that found something: look.
             let _ = poll(&mut fds, Some(&wait));
+            if fds[1].revents().contains(PollFlags::PRI) && !uncovered {
+                uncovered = true;
+                self.pass_on(program, libc::SIGKILL);
+            }
             while let Some(number) = sys::next_signal(signals) {
                 match number {
                     libc::SIGCHLD => {}
@@ -425,6 +450,7 @@ impl Watch {
                     }
                     return match exceeded {
                         Some(bytes) => CommandEnd::OutOfMemory(bytes),
+                        None if uncovered => CommandEnd::Uncovered,
                         None => end_of(status),
                     };
                 }

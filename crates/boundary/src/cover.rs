@@ -12,9 +12,10 @@ use std::os::fd::AsFd as _;
 use std::path::{Component, Path, PathBuf};
 
 use deputize_authority::{PROTECTED, SecretRules, Shape};
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 
 use crate::error::{At as _, BoundaryError, Step};
+use crate::git_config;
 use crate::placeholders::{NEUTRAL_COMMONDIR, Record};
 use crate::plan::{BoundaryPlan, Protect, Scan};
 use crate::root::{attach, below, clone_tree, make_file, make_folder};
@@ -56,7 +57,7 @@ pub(crate) fn cover(
         if root.protect == Protect::Pin && place.is_dir() {
             pin_ways(&place, &found.repositories)?;
             for repository in &found.repositories {
-                pin_repository(repository, &place, &mut maker)?;
+                pin_repository(repository, &mut maker)?;
             }
             pin_rows(&place, &mut maker)?;
         }
@@ -71,7 +72,7 @@ struct Found {
 }
 
 /// What a folder holds that is a repository without a work tree: a bare one, a submodule's.
-const REPOSITORY: [&str; 4] = ["HEAD", "config", "objects", "refs"];
+const REPOSITORY: [&str; 3] = ["HEAD", "objects", "refs"];
 
 fn walk(workspace: &Path, rules: &SecretRules) -> Result<Found, BoundaryError> {
     let mut found = Found {
@@ -149,9 +150,8 @@ impl Blanks {
     }
 
     fn over(&self, secret: &Path) -> Result<(), BoundaryError> {
-        let Ok(meta) = std::fs::symlink_metadata(secret) else {
-            return Ok(());
-        };
+        // One that has gone since it was found may be somewhere else by now: that is no start.
+        let meta = std::fs::symlink_metadata(secret).on(Step::Cover, secret)?;
         let blank = if meta.is_dir() {
             &self.folder
         } else {
@@ -185,7 +185,7 @@ fn pin_ways(root: &Path, repositories: &[PathBuf]) -> Result<(), BoundaryError> 
 }
 
 /// Keeps a repository's configuration as it is. Commits, branches and checkouts go on working.
-fn pin_repository(git: &Path, root: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
+fn pin_repository(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
     let Ok(meta) = std::fs::symlink_metadata(git) else {
         return Ok(());
     };
@@ -207,11 +207,7 @@ fn pin_repository(git: &Path, root: &Path, maker: &mut Maker<'_>) -> Result<(), 
         }
         pin_row(&path, row.shape, maker)?;
     }
-    let configured = configured(git, root);
-    pin_ways(root, &configured)?;
-    for path in &configured {
-        pin(path, path)?;
-    }
+    pin_configured(git, maker)?;
     // What is beside it configures agents and editors for whoever works there.
     for row in PROTECTED
         .iter()
@@ -226,31 +222,96 @@ fn pin_repository(git: &Path, root: &Path, maker: &mut Maker<'_>) -> Result<(), 
     if inside_link { pin(git, git) } else { Ok(()) }
 }
 
-/// Files and folders that a repository's configuration makes git run or read: hooks in the work tree,
-/// included configuration. Only those that exist below the root.
-fn configured(git: &Path, root: &Path) -> Vec<PathBuf> {
-    /// More than any configuration that a person wrote has.
-    const CONFIG_BYTES: u64 = 256 << 10;
-    let mut text = String::new();
-    let opened = std::fs::File::open(git.join("config"));
-    let read = opened.and_then(|file| file.take(CONFIG_BYTES).read_to_string(&mut text));
-    if read.is_err() {
-        return Vec::new();
+/// Keeps what a repository's configuration makes git run or read: hooks in the work tree, included
+/// configuration, and what that names in turn. Only what lies below the root.
+fn pin_configured(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
+    let mut files = vec![git.join("config"), git.join("config.worktree")];
+    let mut known = BTreeSet::new();
+    let mut kept = BTreeSet::new();
+    while let Some(file) = files.pop() {
+        if !known.insert(file.clone()) {
+            continue;
+        }
+        let Some(text) = configuration(&file)? else {
+            continue;
+        };
+        let trees = git_config::values(&text, "worktree");
+        let mut bases: Vec<PathBuf> = trees.iter().map(|tree| named(tree, git)).collect();
+        bases.extend([git.parent().unwrap_or(git).to_owned(), git.to_owned()]);
+        for hooks in git_config::values(&text, "hooksPath") {
+            kept.extend(bases.iter().filter_map(|base| place(&named(&hooks, base))));
+        }
+        for included in git_config::values(&text, "path") {
+            let base = file.parent().unwrap_or(git);
+            let included = place(&named(&included, base));
+            kept.extend(included.clone());
+            files.extend(included);
+        }
     }
-    let work_tree = git.parent().unwrap_or(git);
-    text.lines()
-        .filter_map(|line| line.split_once('='))
-        .filter_map(|(key, value)| {
-            let value = value.trim().trim_matches('"');
-            match key.trim().to_lowercase().as_str() {
-                "hookspath" => Some(work_tree.join(value)),
-                "path" => Some(git.join(value)),
-                _ => None,
-            }
-        })
-        .filter_map(|path| std::fs::canonicalize(path).ok())
-        .filter(|path| path.starts_with(root) && path != root)
-        .collect()
+    // What husky puts into `_` runs what is beside it.
+    let beside: Vec<_> = kept
+        .iter()
+        .filter(|path| path.ends_with("_"))
+        .filter_map(|path| path.parent().map(Path::to_owned))
+        .collect();
+    kept.extend(beside);
+    let kept: Vec<PathBuf> = kept
+        .into_iter()
+        .filter(|path| path.starts_with(maker.root) && path != maker.root)
+        .collect();
+    pin_ways(maker.root, &kept)?;
+    for path in &kept {
+        // A folder of hooks that isn't there yet is one that a command could fill.
+        if std::fs::symlink_metadata(path).is_err() {
+            maker.make(path, Shape::Folder)?;
+        }
+        pin(path, path)?;
+    }
+    Ok(())
+}
+
+/// A configuration's text; `None` where there is no such file.
+fn configuration(path: &Path) -> Result<Option<String>, BoundaryError> {
+    /// More than any configuration that a person wrote has.
+    const CONFIG_BYTES: u64 = 1 << 20;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::open(path, flags, Mode::empty()).map(std::fs::File::from) else {
+        return Ok(None);
+    };
+    let meta = file.metadata().on(Step::Cover, path)?;
+    if !meta.is_file() {
+        return Ok(None);
+    }
+    if meta.len() > CONFIG_BYTES {
+        return Err(BoundaryError::Step {
+            step: Step::Cover,
+            errno: None,
+            detail: format!("{} is too large to be looked at", path.display()),
+        });
+    }
+    let mut bytes = Vec::new();
+    file.take(CONFIG_BYTES)
+        .read_to_end(&mut bytes)
+        .on(Step::Cover, path)?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// A place that a configuration names, in the view that is being built.
+fn named(value: &str, base: &Path) -> PathBuf {
+    if value.starts_with('/') {
+        below("/new", Path::new(value))
+    } else {
+        base.join(value)
+    }
+}
+
+/// The real place, as far as it exists: of one that doesn't, its folder must.
+fn place(path: &Path) -> Option<PathBuf> {
+    let real = std::fs::canonicalize(path).ok();
+    real.or_else(|| {
+        let folder = std::fs::canonicalize(path.parent()?).ok()?;
+        Some(folder.join(path.file_name()?))
+    })
 }
 
 fn pin_rows(workspace: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
@@ -279,10 +340,33 @@ fn pin_row(path: &Path, shape: Shape, maker: &mut Maker<'_>) -> Result<(), Bound
                 pin(step, step)?;
             }
         }
+        Ok(meta) if meta.is_dir() => pin_links(path, maker.root)?,
         Ok(_) => {}
         Err(_) => maker.make(path, shape)?,
     }
     pin(path, path)
+}
+
+/// Keeps what the links in a protected folder lead to: a hook that is one runs what it leads to.
+fn pin_links(folder: &Path, root: &Path) -> Result<(), BoundaryError> {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        // One that can't be read holds nothing that anybody could follow.
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(kind) if kind.is_symlink() => {
+                    let steps = follow(&entry.path(), root)?;
+                    pin_ways(root, &steps)?;
+                    for step in &steps {
+                        pin(step, step)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Where a link leads in the end. An absolute link means a place in the view.

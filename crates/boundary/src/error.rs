@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -183,7 +183,7 @@ impl BoundaryError {
 /// Adds the step and what it was about to an error of the operating system.
 pub(crate) trait At<T> {
     fn at(self, step: Step, what: impl fmt::Display) -> Result<T, BoundaryError>;
-    fn on(self, step: Step, path: &std::path::Path) -> Result<T, BoundaryError>;
+    fn on(self, step: Step, path: &Path) -> Result<T, BoundaryError>;
 }
 
 impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
@@ -191,8 +191,12 @@ impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
         self.map_err(|error| BoundaryError::step(step, error, what))
     }
 
-    fn on(self, step: Step, path: &std::path::Path) -> Result<T, BoundaryError> {
-        let shown: PathBuf = path.to_owned();
+    fn on(self, step: Step, path: &Path) -> Result<T, BoundaryError> {
+        // The view is built below another name than the one that it gets.
+        let shown = path
+            .strip_prefix("/new")
+            .map(|path| Path::new("/").join(path));
+        let shown = shown.unwrap_or_else(|_| path.to_owned());
         self.map_err(|error| BoundaryError::step(step, error, shown.display()))
     }
 }

@@ -147,6 +147,10 @@ pub(super) const MODES: &[(libc::c_long, u8)] = &[
     (libc::SYS_mknodat, 2),
 ];
 
+/// The flags with which a file is made: `O_CREAT`, and the bit of `O_TMPFILE` that isn't
+/// `O_DIRECTORY`'s.
+pub(super) const MAKES_FILES: [u64; 2] = [0o100, 0o20_000_000];
+
 /// Calls whose mode counts only where a file is made: the call, its flags, its mode.
 pub(super) const CREATING: &[(libc::c_long, u8, u8)] = &[
     #[cfg(target_arch = "x86_64")]

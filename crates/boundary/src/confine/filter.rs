@@ -12,8 +12,8 @@ use seccompiler::{
 };
 
 use super::calls::{
-    CLONE_NEWTIME, CREATING, FOREIGN, METADATA, MODES, NAMESPACE_FLAGS, OTHERS, REFUSED,
-    SET_ID_BITS, SETTING_FLAGS, SUBVOLUMES, TYPING,
+    CLONE_NEWTIME, CREATING, FOREIGN, MAKES_FILES, METADATA, MODES, NAMESPACE_FLAGS, OTHERS,
+    REFUSED, SET_ID_BITS, SETTING_FLAGS, SUBVOLUMES, TYPING,
 };
 use crate::error::{BoundaryError, Step};
 use crate::sys;
@@ -99,15 +99,16 @@ fn set_id() -> Rules {
             .filter_map(|bit| rule(&[(*mode, Len::Dword, Op::MaskedEq(*bit), *bit)]));
         rules.entry(number(*call)).or_default().extend(refused);
     }
-    let creates = u64::from(libc::O_CREAT.unsigned_abs());
     for (call, flags, mode) in CREATING {
-        let refused = SET_ID_BITS.iter().filter_map(|bit| {
-            rule(&[
-                (*flags, Len::Dword, Op::MaskedEq(creates), creates),
-                (*mode, Len::Dword, Op::MaskedEq(*bit), *bit),
-            ])
-        });
-        rules.entry(number(*call)).or_default().extend(refused);
+        for makes in MAKES_FILES {
+            let refused = SET_ID_BITS.iter().filter_map(|bit| {
+                rule(&[
+                    (*flags, Len::Dword, Op::MaskedEq(makes), makes),
+                    (*mode, Len::Dword, Op::MaskedEq(*bit), *bit),
+                ])
+            });
+            rules.entry(number(*call)).or_default().extend(refused);
+        }
     }
     rules
 }

@@ -210,6 +210,12 @@ fn tell_end(args: &Exec, executed: &Executed) -> u8 {
             );
             (137, Some(words))
         }
+        CommandEnd::Uncovered => {
+            let words = "a protected or secret file was replaced from outside, which uncovers it: the \
+                         command was ended\n  fix: run it again, and leave such files alone meanwhile"
+                .to_owned();
+            (137, Some(words))
+        }
         CommandEnd::NotFound => {
             let name = args
                 .command

@@ -61,6 +61,9 @@ fn no_file_gets_a_setuid_or_setgid_bit() {
             for flags in (os.O_CREAT | os.O_WRONLY, os.O_CREAT | os.O_EXCL | os.O_RDWR):\n\
             \ttry: os.open('v%d' % flags, flags, 0o4755)\n\
             \texcept PermissionError: pass\n\
+            for mode in (0o4755, 0o2745):\n\
+            \ttry: os.link('/proc/self/fd/%d' % os.open('.', os.O_TMPFILE | os.O_RDWR, mode), 'z%d' % mode, follow_symlinks=True)\n\
+            \texcept PermissionError: pass\n\
             how = struct.pack('QQQ', os.O_CREAT | os.O_WRONLY, 0o4755, 0)\n\
             libc.syscall(437, -100, b'w', how, 24)\n\
             open('x', 'w').close()\n\
@@ -364,4 +367,113 @@ fn a_failed_start_with_a_long_reason_is_a_failed_start() {
     if outcome.code() == Some(126) {
         let _ = refused_code(&outcome);
     }
+}
+
+/// B2: hooks are found in every way in which a configuration can name them, also in what it includes,
+/// and where they don't exist yet.
+#[test]
+fn hooks_are_found_however_they_are_named() {
+    for (config, beside) in [
+        ("[core] hooksPath = gh # why\n".to_owned(), ""),
+        ("[core]\n\thooksPath = \"g\"h\n".to_owned(), ""),
+        ("[core]\n\thooksPath = WORKSPACE/gh\n".to_owned(), ""),
+        (
+            "[include]\n\tpath = ../one.cfg\n".to_owned(),
+            "[include]\n\tpath = two.cfg\n",
+        ),
+    ] {
+        let env = project();
+        bare(&env, ".git");
+        let here = env.workspace().display().to_string();
+        let mut config = config.replace("WORKSPACE", &here).into_bytes();
+        config.extend(b"[user]\n\tname = \xff\n");
+        env.lay(|tree| {
+            tree.file(".git/config", config)
+                .file("one.cfg", beside)
+                .file("two.cfg", "[core]\n\thooksPath = gh\n")
+                .file("gh/pre-commit", "#!/bin/sh\n");
+        });
+        fails(&env, "echo x > gh/pre-commit");
+        fails(&env, "echo x > gh/post-commit");
+    }
+    let env = project();
+    bare(&env, ".git");
+    env.lay(|tree| {
+        tree.file(".git/config", "[core]\n\thooksPath = gh\n");
+    });
+    fails(&env, "mkdir -p gh && echo x > gh/pre-commit");
+    assert!(!env.workspace().join("gh").exists());
+}
+
+/// B2: a hook or a settings file that is a link is kept with what it leads to.
+#[test]
+fn links_inside_protected_folders_are_kept() {
+    let env = project();
+    bare(&env, ".git");
+    env.lay(|tree| {
+        tree.file("scripts/pre-commit", "#!/bin/sh\n")
+            .file("scripts/other", "x\n")
+            .file("scripts/settings.json", "{}\n")
+            .link(".git/hooks/pre-commit", "../../scripts/pre-commit")
+            .folder(".claude")
+            .link(".claude/settings.json", "../scripts/settings.json");
+    });
+    fails(&env, "echo x > scripts/pre-commit");
+    fails(&env, "echo x > scripts/settings.json");
+    fails(&env, "mv scripts s2");
+    let _ = shell(&env, &["--write", "."], "echo y > scripts/other").expect_code(0);
+}
+
+/// B2: a repository without configuration doesn't get one, nor old files that name remotes.
+#[test]
+fn a_repository_gets_no_configuration_from_inside() {
+    let env = project();
+    bare(&env, ".git");
+    bare(&env, "mirror.git");
+    fs::remove_file(env.workspace().join("mirror.git/config")).unwrap();
+    fails(&env, "echo x > mirror.git/config");
+    fails(
+        &env,
+        "mkdir -p .git/remotes && echo x > .git/remotes/origin",
+    );
+    fails(
+        &env,
+        "mkdir -p .git/branches && echo x > .git/branches/origin",
+    );
+}
+
+/// B2, B10: a covered file that is replaced from outside would no longer be covered: the command ends.
+#[test]
+fn a_command_ends_when_its_cover_goes() {
+    for (name, options) in [("AGENTS.md", &["--write", "."][..]), (".env", &[])] {
+        let env = project();
+        let file = env.workspace().join(name);
+        fs::write(&file, "old\n").unwrap();
+        env.give();
+        let mut arguments = vec!["exec"];
+        arguments.extend(options);
+        arguments.extend(["--", "sh", "-c", "echo up; sleep 60"]);
+        let mut running = env.call(arguments).start();
+        let _ = running.until_said("up");
+        let new = env.root().join("new");
+        fs::write(&new, "new\n").unwrap();
+        fs::rename(&new, &file).unwrap();
+        let outcome = running.wait().expect_code(137);
+        assert!(outcome.err().contains("replaced from outside"), "{outcome}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new\n");
+    }
+}
+
+/// B2: a FIFO in the place of a file that is looked at at the start holds nothing up.
+#[test]
+fn a_fifo_for_configuration_holds_nothing_up() {
+    let env = project();
+    env.lay(|tree| {
+        tree.folder("s/.git")
+            .fifo("s/.git/config")
+            .fifo("s/.git/HEAD");
+    });
+    let begun = std::time::Instant::now();
+    let _ = shell(&env, &["--write", "."], "true").expect_code(0);
+    assert!(begun.elapsed().as_secs() < 30);
 }
