@@ -205,6 +205,10 @@ fn pin_repository(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
         if row.path == ".git/modules" && path.is_dir() {
             continue;
         }
+        if row.path == ".git/worktrees" && path.is_dir() {
+            pin_worktrees(&path, maker)?;
+            continue;
+        }
         pin_row(&path, row.shape, maker)?;
     }
     pin_configured(git, maker)?;
@@ -220,6 +224,21 @@ fn pin_repository(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
     }
     // Hooks or configuration behind a link could be changed at the link or at its target.
     if inside_link { pin(git, git) } else { Ok(()) }
+}
+
+/// Keeps where each linked work tree finds its repository and its configuration. Work in it goes on.
+fn pin_worktrees(folder: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
+    let mut kept = Vec::new();
+    for entry in std::fs::read_dir(folder).on(Step::Cover, folder)?.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            kept.extend(
+                ["config.worktree", "commondir", "gitdir"].map(|name| entry.path().join(name)),
+            );
+        }
+    }
+    pin_ways(maker.root, &kept)?;
+    kept.iter()
+        .try_for_each(|path| pin_row(path, Shape::File, maker))
 }
 
 /// Keeps what a repository's configuration makes git run or read: hooks in the work tree, included

@@ -477,3 +477,34 @@ fn a_fifo_for_configuration_holds_nothing_up() {
     let _ = shell(&env, &["--write", "."], "true").expect_code(0);
     assert!(begun.elapsed().as_secs() < 30);
 }
+
+/// B2: a linked work tree can be worked in, and stays linked to its own repository and configuration.
+#[test]
+fn a_linked_work_tree_stays_linked_and_can_be_worked_in() {
+    let env = project();
+    bare(&env, ".git");
+    env.lay(|tree| {
+        tree.file(".git/worktrees/in/HEAD", "ref: refs/heads/in\n")
+            .file(".git/worktrees/in/commondir", "../..\n")
+            .file(".git/worktrees/in/gitdir", "/x/in/.git\n")
+            .file("in/.git", "gitdir: ../.git/worktrees/in\n");
+    });
+    let work =
+        "echo x > .git/worktrees/in/index && echo y > .git/worktrees/in/HEAD && echo z > in/file";
+    let _ = shell(&env, &["--write", "."], work).expect_code(0);
+    for script in [
+        "echo /tmp/evil > .git/worktrees/in/commondir",
+        "echo /tmp/evil > .git/worktrees/in/gitdir",
+        "echo evil > .git/worktrees/in/config.worktree",
+        "mv .git/worktrees/in .git/worktrees/out",
+        "mv .git/worktrees .git/w",
+        "echo 'gitdir: /tmp/evil' > in/.git",
+    ] {
+        fails(&env, script);
+    }
+    assert!(
+        !env.workspace()
+            .join(".git/worktrees/in/config.worktree")
+            .exists()
+    );
+}
