@@ -103,7 +103,7 @@ impl Report {
     pub fn line(&self) -> String {
         let state = match self.fault {
             Some(fault) => format!("BROKEN at {fault}"),
-            None => "holds".to_owned(),
+            None => "the chain holds".to_owned(),
         };
         let torn = if self.torn_bytes > 0 {
             ", torn tail"

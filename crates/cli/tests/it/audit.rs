@@ -260,7 +260,10 @@ fn every_ledger_is_verified_whatever_the_others_are_like() {
     let (env, run, id) = with_a_run();
     let _ = env.run(["exec", "--", "true"]).expect_code(0);
     let all = env.run(["audit", "verify"]).expect_code(0);
-    assert!(all.out().contains(&format!("{id}  holds, ")), "{all}");
+    assert!(
+        all.out().contains(&format!("{id}  the chain holds, ")),
+        "{all}"
+    );
     assert!(
         all.out().contains("2 intact, 0 broken, 0 not read\n"),
         "{all}"
