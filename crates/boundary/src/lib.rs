@@ -30,7 +30,6 @@ mod doctor;
 mod enter;
 mod error;
 mod frame;
-mod git_config;
 mod host;
 mod hunt;
 mod init;

@@ -5,17 +5,21 @@
 //! a protected path that doesn't exist yet gets a placeholder to mount on, which the supervisor
 //! removes afterwards.
 
+mod git;
+mod git_config;
+mod links;
+
 use std::collections::BTreeSet;
 use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
-use std::io::Read as _;
 use std::os::fd::AsFd as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use deputize_authority::{PROTECTED, SecretRules, Shape};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::Mode;
 
+use self::git::pin_repository;
+use self::links::{follow, leads_to};
 use crate::error::{At as _, BoundaryError, Step};
-use crate::git_config;
 use crate::placeholders::{NEUTRAL_COMMONDIR, Record};
 use crate::plan::{BoundaryPlan, Protect, Scan};
 use crate::root::{attach, below, clone_tree, make_file, make_folder};
@@ -184,153 +188,10 @@ fn pin_ways(root: &Path, repositories: &[PathBuf]) -> Result<(), BoundaryError> 
     Ok(())
 }
 
-/// Keeps a repository's configuration as it is. Commits, branches and checkouts go on working.
-fn pin_repository(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
-    let Ok(meta) = std::fs::symlink_metadata(git) else {
-        return Ok(());
-    };
-    // A link, or a file that points elsewhere: neither is replaced, and what it points to is
-    // outside or found by itself.
-    if !meta.is_dir() {
-        return pin(git, git);
-    }
-    // A folder is pinned on itself so that it can't be renamed away and made anew, but stays writable.
-    let tree = clone_tree(git).on(Step::Cover, git)?;
-    attach(&tree, git)?;
-    let mut inside_link = false;
-    for row in PROTECTED.iter().filter(|row| row.path.starts_with(".git/")) {
-        let path = git.join(row.path.trim_start_matches(".git/"));
-        inside_link |= std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink());
-        // The repositories in it are found one by one; new submodules can still be added.
-        if row.path == ".git/modules" && path.is_dir() {
-            continue;
-        }
-        if row.path == ".git/worktrees" && path.is_dir() {
-            pin_worktrees(&path, maker)?;
-            continue;
-        }
-        pin_row(&path, row.shape, maker)?;
-    }
-    pin_configured(git, maker)?;
-    // What is beside it configures agents and editors for whoever works there.
-    for row in PROTECTED
-        .iter()
-        .filter(|row| !row.path.starts_with(".git/"))
-    {
-        let beside = git.with_file_name(row.path);
-        if git.ends_with(".git") && std::fs::symlink_metadata(&beside).is_ok() {
-            pin_row(&beside, row.shape, maker)?;
-        }
-    }
-    // Hooks or configuration behind a link could be changed at the link or at its target.
-    if inside_link { pin(git, git) } else { Ok(()) }
-}
-
-/// Keeps where each linked work tree finds its repository and its configuration. Work in it goes on.
-fn pin_worktrees(folder: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
-    let mut kept = Vec::new();
-    for entry in std::fs::read_dir(folder).on(Step::Cover, folder)?.flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            kept.extend(
-                ["config.worktree", "commondir", "gitdir"].map(|name| entry.path().join(name)),
-            );
-        }
-    }
-    pin_ways(maker.root, &kept)?;
-    kept.iter()
-        .try_for_each(|path| pin_row(path, Shape::File, maker))
-}
-
-/// Keeps what a repository's configuration makes git run or read: hooks in the work tree, included
-/// configuration, and what that names in turn. Only what lies below the root.
-fn pin_configured(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
-    let mut files = vec![git.join("config"), git.join("config.worktree")];
-    let mut known = BTreeSet::new();
-    let mut kept = BTreeSet::new();
-    while let Some(file) = files.pop() {
-        if !known.insert(file.clone()) {
-            continue;
-        }
-        let Some(text) = configuration(&file)? else {
-            continue;
-        };
-        let trees = git_config::values(&text, "worktree");
-        let mut bases: Vec<PathBuf> = trees.iter().map(|tree| named(tree, git)).collect();
-        bases.extend([git.parent().unwrap_or(git).to_owned(), git.to_owned()]);
-        for hooks in git_config::values(&text, "hooksPath") {
-            kept.extend(bases.iter().filter_map(|base| place(&named(&hooks, base))));
-        }
-        for included in git_config::values(&text, "path") {
-            let base = file.parent().unwrap_or(git);
-            let included = place(&named(&included, base));
-            kept.extend(included.clone());
-            files.extend(included);
-        }
-    }
-    // What husky puts into `_` runs what is beside it.
-    let beside: Vec<_> = kept
-        .iter()
-        .filter(|path| path.ends_with("_"))
-        .filter_map(|path| path.parent().map(Path::to_owned))
-        .collect();
-    kept.extend(beside);
-    let kept: Vec<PathBuf> = kept
-        .into_iter()
-        .filter(|path| path.starts_with(maker.root) && path != maker.root)
-        .collect();
-    pin_ways(maker.root, &kept)?;
-    for path in &kept {
-        // A folder of hooks that isn't there yet is one that a command could fill.
-        if std::fs::symlink_metadata(path).is_err() {
-            maker.make(path, Shape::Folder)?;
-        }
-        pin(path, path)?;
-    }
-    Ok(())
-}
-
-/// A configuration's text; `None` where there is no such file.
-fn configuration(path: &Path) -> Result<Option<String>, BoundaryError> {
-    /// More than any configuration that a person wrote has.
-    const CONFIG_BYTES: u64 = 1 << 20;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let Ok(file) = rustix::fs::open(path, flags, Mode::empty()).map(std::fs::File::from) else {
-        return Ok(None);
-    };
-    let meta = file.metadata().on(Step::Cover, path)?;
-    if !meta.is_file() {
-        return Ok(None);
-    }
-    if meta.len() > CONFIG_BYTES {
-        return Err(BoundaryError::Step {
-            step: Step::Cover,
-            errno: None,
-            detail: format!("{} is too large to be looked at", path.display()),
-        });
-    }
-    let mut bytes = Vec::new();
-    file.take(CONFIG_BYTES)
-        .read_to_end(&mut bytes)
-        .on(Step::Cover, path)?;
-    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
-}
-
-/// A place that a configuration names, in the view that is being built.
-fn named(value: &str, base: &Path) -> PathBuf {
-    if value.starts_with('/') {
-        below("/new", Path::new(value))
-    } else {
-        base.join(value)
-    }
-}
-
-/// The real place, as far as it exists: of one that doesn't, its folder must.
-fn place(path: &Path) -> Option<PathBuf> {
-    let real = std::fs::canonicalize(path).ok();
-    real.or_else(|| {
-        let folder = std::fs::canonicalize(path.parent()?).ok()?;
-        Some(folder.join(path.file_name()?))
-    })
+/// Keeps each of these as it is and where it is.
+fn keep(root: &Path, paths: &[PathBuf]) -> Result<(), BoundaryError> {
+    pin_ways(root, paths)?;
+    paths.iter().try_for_each(|path| pin(path, path))
 }
 
 fn pin_rows(workspace: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
@@ -353,11 +214,7 @@ fn pin_row(path: &Path, shape: Shape, maker: &mut Maker<'_>) -> Result<(), Bound
     match std::fs::symlink_metadata(path) {
         // The link itself is pinned as any name is; so is all that it leads through and to.
         Ok(meta) if meta.is_symlink() => {
-            let steps = follow(path, maker.root)?;
-            pin_ways(maker.root, &steps)?;
-            for step in &steps {
-                pin(step, step)?;
-            }
+            keep(maker.root, &follow(path, maker.root)?)?;
         }
         Ok(meta) if meta.is_dir() => pin_links(path, maker.root)?,
         Ok(_) => {}
@@ -375,97 +232,13 @@ fn pin_links(folder: &Path, root: &Path) -> Result<(), BoundaryError> {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push(entry.path()),
                 Ok(kind) if kind.is_symlink() => {
-                    let steps = follow(&entry.path(), root)?;
-                    pin_ways(root, &steps)?;
-                    for step in &steps {
-                        pin(step, step)?;
-                    }
+                    keep(root, &follow(&entry.path(), root)?)?;
                 }
                 _ => {}
             }
         }
     }
     Ok(())
-}
-
-/// Where a link leads in the end. An absolute link means a place in the view.
-fn leads_to(link: &Path) -> Option<PathBuf> {
-    let target = std::fs::read_link(link).ok()?;
-    let meant = if target.is_absolute() {
-        below("/new", &target)
-    } else {
-        link.parent()?.join(target)
-    };
-    std::fs::canonicalize(meant).ok()
-}
-
-/// What a link leads through and to, as far as that lies below `root`; nothing where it leaves it.
-///
-/// # Errors
-/// When something on the way can't be kept: it doesn't exist yet, or a folder of its path is a link.
-/// Whoever may write there could make it anything.
-fn follow(link: &Path, root: &Path) -> Result<Vec<PathBuf>, BoundaryError> {
-    let mut steps = Vec::new();
-    let mut path = link.to_owned();
-    // As many as the kernel follows.
-    for _ in 0..40 {
-        let Ok(target) = std::fs::read_link(&path) else {
-            return Ok(steps);
-        };
-        let meant = if target.is_absolute() {
-            below("/new", &target)
-        } else {
-            path.parent().unwrap_or(root).join(target)
-        };
-        let folder = meant
-            .parent()
-            .and_then(|folder| std::fs::canonicalize(folder).ok());
-        let real = folder
-            .zip(meant.file_name())
-            .map(|(folder, name)| folder.join(name));
-        let Some(real) = real.filter(|real| std::fs::symlink_metadata(real).is_ok()) else {
-            // It leads out of the view, where nothing can be made; or to a place that isn't there.
-            return if lexical(&meant).starts_with(root) {
-                Err(loose(link))
-            } else {
-                Ok(steps)
-            };
-        };
-        if !real.starts_with(root) {
-            return Ok(steps);
-        }
-        if real != lexical(&meant) {
-            return Err(loose(link));
-        }
-        steps.push(real.clone());
-        path = real;
-    }
-    Err(loose(link))
-}
-
-fn loose(link: &Path) -> BoundaryError {
-    BoundaryError::Step {
-        step: Step::Cover,
-        errno: None,
-        detail: format!(
-            "{} is a link that can't be kept as it is: let it lead straight to something that exists",
-            Path::new("/")
-                .join(link.strip_prefix("/new").unwrap_or(link))
-                .display()
-        ),
-    }
-}
-
-/// Takes `..` out by name.
-fn lexical(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut whole, part| {
-        if part == Component::ParentDir {
-            whole.pop();
-        } else {
-            whole.push(part);
-        }
-        whole
-    })
 }
 
 /// Makes placeholders, each written down first under the name that it has on the host.
