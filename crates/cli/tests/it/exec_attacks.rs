@@ -10,7 +10,7 @@ use std::process::Command;
 use deputize_testkit::{Missing, TestEnv, cage, processes_naming, until};
 use rustix::process::Signal;
 
-use crate::scene::{beside, project, refused_code, scene, shell};
+use crate::scene::{beside, project, refused_code, scene, shell, waiting};
 
 /// Whether Python is there to make calls that no shell tool makes.
 fn python() -> bool {
@@ -212,18 +212,7 @@ fn cleaning_up_never_follows_a_link() {
     fs::write(elsewhere.join("config.worktree"), "").unwrap();
     env.give();
     // A command that is shot leaves its placeholders; then the folder that holds them is swapped.
-    let mut running = env
-        .call([
-            "exec",
-            "--write",
-            ".",
-            "--",
-            "sh",
-            "-c",
-            "echo up; sleep 60",
-        ])
-        .start();
-    let _ = running.until_said("up");
+    let mut running = waiting(&env, &["--write", "."]);
     running.signal(Signal::KILL);
     let _ = running.wait();
     let git = env.workspace().join("vendor/.git");
@@ -450,11 +439,7 @@ fn a_command_ends_when_its_cover_goes() {
         let file = env.workspace().join(name);
         fs::write(&file, "old\n").unwrap();
         env.give();
-        let mut arguments = vec!["exec"];
-        arguments.extend(options);
-        arguments.extend(["--", "sh", "-c", "echo up; sleep 60"]);
-        let mut running = env.call(arguments).start();
-        let _ = running.until_said("up");
+        let running = waiting(&env, options);
         let new = env.root().join("new");
         fs::write(&new, "new\n").unwrap();
         fs::rename(&new, &file).unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use deputize_testkit::TestEnv;
 
-use crate::scene::{project, scene, shell};
+use crate::scene::{project, scene, shell, waiting};
 
 /// A repository as git lays it, by hand: git itself may not be there.
 fn repository(env: &TestEnv) {
@@ -373,18 +373,7 @@ fn boundaries_that_overlap_leave_no_placeholder() {
 #[test]
 fn the_next_command_cleans_up_after_a_killed_one() {
     let env = scene();
-    let mut running = env
-        .call([
-            "exec",
-            "--write",
-            ".",
-            "--",
-            "sh",
-            "-c",
-            "echo up; sleep 60",
-        ])
-        .start();
-    let _ = running.until_said("up");
+    let mut running = waiting(&env, &["--write", "."]);
     running.signal(rustix::process::Signal::KILL);
     let _ = running.wait();
     assert!(!names(&env.workspace()).is_empty());

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use deputize_testkit::{Outcome, TestEnv};
+use deputize_testkit::{Outcome, Running, TestEnv};
 use serde_json::{Value, json};
 
 /// A home and an empty workspace for the program under test.
@@ -145,6 +145,16 @@ pub(crate) fn shell(env: &TestEnv, options: &[&str], script: &str) -> Outcome {
     arguments.extend(options);
     arguments.extend(["--", "sh", "-c", script]);
     env.run(arguments)
+}
+
+/// Starts a command that waits in a boundary of the workspace.
+pub(crate) fn waiting(env: &TestEnv, options: &[&str]) -> Running {
+    let mut arguments = vec!["exec"];
+    arguments.extend(options);
+    arguments.extend(["--", "sh", "-c", "echo up; sleep 60"]);
+    let mut running = env.call(arguments).start();
+    let _ = running.until_said("up");
+    running
 }
 
 /// An empty folder beside the workspace.
