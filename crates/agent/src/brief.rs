@@ -57,7 +57,7 @@ impl CallKind {
     #[must_use]
     pub fn of(tool: Tool) -> Self {
         match tool {
-            Tool::Read | Tool::Ls | Tool::Find | Tool::Grep => Self::Look,
+            Tool::Read | Tool::Ls | Tool::Find | Tool::Grep | Tool::Git => Self::Look,
             Tool::Write | Tool::Edit => Self::Change,
             Tool::Bash | Tool::Exec => Self::Run,
         }

@@ -17,6 +17,8 @@ pub struct Workspace {
     pub device: u64,
     /// Inode number of the folder.
     pub inode: u64,
+    /// Where writes go.
+    pub mode: WorkspaceMode,
 }
 
 impl Workspace {
@@ -24,6 +26,40 @@ impl Workspace {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.root.path()
+    }
+}
+
+/// Where a child's writes to its workspace go (C2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkspaceMode {
+    /// Into a copy that shows the folder below it; the folder stays as it is until a person applies
+    /// the copy.
+    CopyOnWrite,
+    /// Into a private clone of the repository.
+    Worktree,
+    /// Into the folder itself.
+    Direct,
+}
+
+impl WorkspaceMode {
+    /// Every mode.
+    pub const ALL: [Self; 3] = [Self::CopyOnWrite, Self::Worktree, Self::Direct];
+
+    /// The name as options and reports spell it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CopyOnWrite => "copy-on-write",
+            Self::Worktree => "worktree",
+            Self::Direct => "direct",
+        }
+    }
+
+    /// Whether what is written can be thrown away without a trace in the folder itself.
+    #[must_use]
+    pub fn is_copy(self) -> bool {
+        self != Self::Direct
     }
 }
 

@@ -78,7 +78,7 @@ proptest! {
 
     #[test]
     fn attenuation_never_widens_and_its_order_is_free(layers in prop::collection::vec(bounds(), 0..5)) {
-        let workspace = Workspace { root: Root::new("/a").unwrap(), device: 1, inode: 1 };
+        let workspace = Workspace { root: Root::new("/a").unwrap(), device: 1, inode: 1, mode: WorkspaceMode::Direct };
         let start = Grant::of_principal(Preset::ReadOnly, workspace, Bounds::ANY);
         let mut grant = start.clone();
         for layer in &layers {
@@ -102,6 +102,7 @@ fn sealed_bytes_that_changed_are_refused() {
         root: Root::new("/a").unwrap(),
         device: 1,
         inode: 1,
+        mode: WorkspaceMode::Direct,
     };
     let grant = Grant::of_principal(Preset::ReadOnly, workspace, Bounds::ANY);
     let (mut bytes, digest) = grant.seal();

@@ -30,7 +30,7 @@ mod untrusted;
 
 pub use bounds::{Axis, Bounds, CommandRule, EnvName, Host, PriceCeiling, Resources, Root};
 pub use budget::{Budget, Dimension};
-pub use grant::{Grant, GrantDigest, Layer, Narrowed, UnsealError, Workspace};
+pub use grant::{Grant, GrantDigest, Layer, Narrowed, UnsealError, Workspace, WorkspaceMode};
 pub use mode::Mode;
 pub use preset::{Preset, UnknownPreset};
 pub use promise::{Level, Promise};

@@ -19,6 +19,8 @@ pub enum Tool {
     Find,
     /// Searches file contents.
     Grep,
+    /// Looks at a repository's history and state.
+    Git,
     /// Runs a shell command.
     Bash,
     /// Creates or replaces a file.
@@ -31,11 +33,12 @@ pub enum Tool {
 
 impl Tool {
     /// Every tool, in the order that help texts show.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Read,
         Self::Ls,
         Self::Find,
         Self::Grep,
+        Self::Git,
         Self::Bash,
         Self::Write,
         Self::Edit,
@@ -50,6 +53,7 @@ impl Tool {
             Self::Ls => "ls",
             Self::Find => "find",
             Self::Grep => "grep",
+            Self::Git => "git",
             Self::Bash => "bash",
             Self::Write => "write",
             Self::Edit => "edit",

@@ -6,7 +6,9 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use deputize_authority::{Bounds, Grant, Layer, Level, Preset, Root, Set, Workspace};
+use deputize_authority::{
+    Bounds, Grant, Layer, Level, Preset, Root, Set, Workspace, WorkspaceMode,
+};
 use serde::Serialize;
 
 use crate::command::{CommandEnd, CommandSpec};
@@ -188,6 +190,7 @@ fn trial_grant(scratch: &Path) -> Option<Grant> {
         root: root.clone(),
         device: meta.dev(),
         inode: meta.ino(),
+        mode: WorkspaceMode::Direct,
     };
     let request = Bounds {
         read: Set::only([root]),

@@ -20,7 +20,7 @@ impl Call {
     }
 
     pub(crate) fn of(tool: Tool, arguments: &Value) -> Result<Self, CallError> {
-        if matches!(tool, Tool::Bash | Tool::Write | Tool::Edit) {
+        if matches!(tool, Tool::Git | Tool::Bash | Tool::Write | Tool::Edit) {
             return Err(CallError::NotAvailable(tool));
         }
         let mut arguments = Arguments::of(tool, arguments)?;
@@ -40,7 +40,9 @@ impl Call {
             },
             Tool::Grep => grep(&mut arguments)?,
             Tool::Exec => exec(&mut arguments)?,
-            Tool::Bash | Tool::Write | Tool::Edit => return Err(CallError::NotAvailable(tool)),
+            Tool::Git | Tool::Bash | Tool::Write | Tool::Edit => {
+                return Err(CallError::NotAvailable(tool));
+            }
         };
         arguments.done()?;
         call.check()?;

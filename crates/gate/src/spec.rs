@@ -86,7 +86,7 @@ pub fn spec(tool: Tool) -> Option<ToolSpec> {
             }),
             vec![],
         ),
-        Tool::Bash | Tool::Write | Tool::Edit | Tool::Exec => return None,
+        Tool::Git | Tool::Bash | Tool::Write | Tool::Edit | Tool::Exec => return None,
     };
     Some(ToolSpec {
         name: tool.name(),

@@ -47,6 +47,7 @@ const ROOMS: &[Room] = &[
     room("deputize-gate", 1, AUTHORITY, Runtime::Never),
     room("deputize-boundary", 1, AUTHORITY, Runtime::Never),
     room("deputize-model", 1, AUTHORITY, Runtime::May),
+    room("deputize-workspace", 1, AUTHORITY, Runtime::Never),
     room("deputize-tools", 2, Imports::Below, Runtime::Never),
     room("deputize-process", 2, Imports::Below, Runtime::May),
     room("deputize-egress", 2, Imports::Below, Runtime::May),

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::{Surroundings, root_of};
-use crate::{PROTECTED, ProtectedKind, Refusal, Root, Shape, Workspace, escape};
+use crate::{PROTECTED, ProtectedKind, Refusal, Root, Shape, Workspace, WorkspaceMode, escape};
 
 /// A folder that a request names, and what is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +72,7 @@ pub(super) fn workspace(around: &Surroundings) -> Result<Workspace, Refusal> {
                 root,
                 device: *device,
                 inode: *inode,
+                mode: WorkspaceMode::Direct,
             })
         }
         Found::Other { .. } => Err(Refusal::new(

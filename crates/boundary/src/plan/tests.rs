@@ -1,6 +1,8 @@
 use std::path::Path;
 
-use deputize_authority::{Bounds, Grant, Layer, Level, Preset, Promise, Root, Set, Workspace};
+use deputize_authority::{
+    Bounds, Grant, Layer, Level, Preset, Promise, Root, Set, Workspace, WorkspaceMode,
+};
 
 use super::*;
 use crate::host::{HostFacts, NamespaceRefusal, SystemPath};
@@ -50,6 +52,7 @@ fn grant(preset: Preset, write: &[&str]) -> Grant {
         root: root("/home/u/w"),
         device: 1,
         inode: 2,
+        mode: WorkspaceMode::Direct,
     };
     let own = Bounds {
         read: Set::only([root("/home/u/w"), root("/data")]),

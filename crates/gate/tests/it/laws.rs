@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use deputize_authority::{
     Bounds, CommandRule, EnvName, Grant, Layer, Level, Preset, Promise, Root, Set, Tool, Workspace,
+    WorkspaceMode,
 };
 use deputize_gate::{
     Call, Context, Fact, Kind, Launch, Outcome, PathFact, ProgramFact, Verdict, decide, queries,
@@ -114,6 +115,7 @@ fn grant() -> impl Strategy<Value = Grant> {
             root: Root::new(workspace).unwrap(),
             device: 1,
             inode: 2,
+            mode: WorkspaceMode::Direct,
         };
         Grant::of_principal(preset, workspace, bounds)
     })
@@ -308,7 +310,7 @@ fn the_generators_reach_allowances() {
     let mut runner = TestRunner::deterministic();
     let strategy = (call(), grant(), world());
     let (mut reads, mut starts) = (0, 0);
-    for _ in 0..4_000 {
+    for _ in 0..8_000 {
         let (call, grant, world) = strategy.new_tree(&mut runner).unwrap().current();
         let context = context(&grant, Level::Full, &Promise::ALL);
         let facts = world.facts(&call, &context);

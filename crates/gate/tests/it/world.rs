@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use deputize_authority::{Bounds, Grant, Layer, Level, Preset, Promise, Root, Set, Workspace};
+use deputize_authority::{
+    Bounds, Grant, Layer, Level, Preset, Promise, Root, Set, Workspace, WorkspaceMode,
+};
 use deputize_gate::{Context, Fact, Kind, Outcome, PathFact, ProgramFact};
 
 pub(crate) fn root(path: impl Into<PathBuf>) -> Root {
@@ -14,6 +16,7 @@ pub(crate) fn grant(preset: Preset) -> Grant {
         root: root("/w"),
         device: 1,
         inode: 2,
+        mode: WorkspaceMode::Direct,
     };
     Grant::of_principal(preset, workspace, Bounds::ANY)
         .attenuate(Layer::Preset, &preset.bounds())

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 
-use deputize_authority::{Bounds, Grant, Preset, Root, SecretRules, Set, Workspace};
+use deputize_authority::{Bounds, Grant, Preset, Root, SecretRules, Set, Workspace, WorkspaceMode};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
@@ -43,6 +43,7 @@ impl Tree {
             root: root.clone(),
             device: facts.dev(),
             inode: facts.ino(),
+            mode: WorkspaceMode::Direct,
         };
         let bounds = Bounds {
             read: Set::only([root]),

@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use deputize_authority::{Bounds, Grant, Layer, Level, Preset, Promise, Root, Set, Workspace};
+use deputize_authority::{
+    Bounds, Grant, Layer, Level, Preset, Promise, Root, Set, Workspace, WorkspaceMode,
+};
 use deputize_gate::{Call, Context, Denied, Fact, Query, Sealed, Verdict, admit, decide, queries};
 use deputize_tools::{Request, Response, ToolFailure, ToolOutput, Worker};
 use serde_json::Value;
@@ -149,6 +151,7 @@ pub(crate) fn grant(workspace: &Path, more: Vec<PathBuf>) -> Grant {
         root: Root::new(workspace).unwrap(),
         device: stat.dev(),
         inode: stat.ino(),
+        mode: WorkspaceMode::Direct,
     };
     let roots = more
         .into_iter()
