@@ -14,6 +14,7 @@
 
 mod bounds;
 mod budget;
+mod consent;
 mod grant;
 #[cfg(test)]
 mod lattice_laws;
@@ -30,6 +31,7 @@ mod untrusted;
 
 pub use bounds::{Axis, Bounds, CommandRule, EnvName, Host, PriceCeiling, Resources, Root};
 pub use budget::{Budget, Dimension};
+pub use consent::{Consent, UnknownConsent};
 pub use grant::{Grant, GrantDigest, Layer, Narrowed, UnsealError, Workspace, WorkspaceMode};
 pub use mode::Mode;
 pub use preset::{Preset, UnknownPreset};
