@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::confine::{Confined, FilterSet, Prepared, Rules};
 use crate::error::{At as _, BoundaryError, Step};
 use crate::launch::{self, Launch};
-use crate::plan::{Sealed, Source};
+use crate::plan::{CopyPlace, Sealed, Source};
 use crate::root;
 use crate::selftest::SelfTest;
 use crate::sys::{self, Block, Forked, Nested, Parentage};
@@ -336,7 +336,7 @@ fn program(
         let overlaid = plan
             .view
             .iter()
-            .any(|mount| mount.what == Source::Overlay && candidate.starts_with(&mount.at));
+            .any(|mount| is_overlaid(&mount.what) && candidate.starts_with(&mount.at));
         let is_judged = spec.program.as_ref().is_some_and(|judged| {
             judged.inode == stat.st_ino && (overlaid || judged.device == stat.st_dev)
         });
@@ -353,6 +353,14 @@ fn program(
         passed_over = CommandEnd::NotExecutable(libc::EACCES);
     }
     Ok(Err(passed_over))
+}
+
+/// Whether files there appear with another device number than they have on the host.
+fn is_overlaid(what: &Source) -> bool {
+    matches!(
+        what,
+        Source::Overlay | Source::Copy(CopyPlace::Overlay { .. })
+    )
 }
 
 /// Whether the gate would have taken it for a program.

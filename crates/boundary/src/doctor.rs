@@ -15,7 +15,7 @@ use crate::command::{CommandEnd, CommandSpec};
 use crate::error::BoundaryError;
 use crate::host::{self, HostFacts};
 use crate::launch::Purpose;
-use crate::plan::{self, PromiseState, Sealed};
+use crate::plan::{self, CopyPlace, PromiseState, Sealed};
 use crate::selftest::SelfTest;
 use crate::supervise::{Boundary, Outside, PinnedProgram};
 
@@ -117,7 +117,7 @@ fn attempt(
     let Some(grant) = trial_grant(scratch) else {
         return failed("the trial folder can't be used".to_owned());
     };
-    let plan = match plan::compile(&grant, host, level) {
+    let plan = match plan::compile(&grant, host, level, &CopyPlace::Planned) {
         Ok(plan) => plan,
         Err(refusal) => return failed(refusal.to_string()),
     };

@@ -16,7 +16,7 @@ use crate::error::{At as _, BoundaryError, Step};
 use crate::frame::{self, Frame, Kind};
 use crate::placeholders::Record;
 use crate::plan::{BoundaryPlan, Identity, Owner, Source};
-use crate::root::{self, Handed};
+use crate::root::{self, Handed, Trees};
 use crate::sys::{self, Forked, MountChange, Nested, Parentage};
 
 /// Becomes init, confined to the plan's view. Returns only in init.
@@ -230,12 +230,16 @@ fn map_owners(plan: &BoundaryPlan, kernel: u32) -> Result<Handed, BoundaryError>
                 owner: Owner::Mapped,
                 ..
             } | Source::Overlay
+                | Source::Copy(_)
         );
-        if !mapped || !mount.at.exists() {
-            handed.push(None);
-            continue;
+        let mut trees = Trees::default();
+        if mapped && mount.at.exists() {
+            let mut map = |path: &Path| map_owner(path, kernel, &mut namespaces).map(Some);
+            let place = root::place_of_copy(&mount.what);
+            trees.copy = place.map_or(Ok(None), &mut map)?;
+            trees.host = map(&mount.at)?;
         }
-        handed.push(Some(map_owner(&mount.at, kernel, &mut namespaces)?));
+        handed.push(trees);
     }
     Ok(handed)
 }

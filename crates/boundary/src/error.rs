@@ -25,6 +25,7 @@ pub enum Step {
     Workspace,
     Mounts,
     View,
+    Copy,
     Cover,
     PivotRoot,
     Proc,
@@ -40,7 +41,7 @@ pub enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 23] = [
+    const ALL: [Self; 24] = [
         Self::ReadLaunch,
         Self::UserNamespace,
         Self::IdMaps,
@@ -52,6 +53,7 @@ impl Step {
         Self::Workspace,
         Self::Mounts,
         Self::View,
+        Self::Copy,
         Self::Cover,
         Self::PivotRoot,
         Self::Proc,
@@ -86,6 +88,7 @@ impl fmt::Display for Step {
             Self::Workspace => "enter the folder",
             Self::Mounts => "begin a file system view",
             Self::View => "build the file system view",
+            Self::Copy => "put the copy over the workspace",
             Self::Cover => "cover secrets and protected paths",
             Self::PivotRoot => "enter the file system view",
             Self::Proc => "mount a fresh /proc",

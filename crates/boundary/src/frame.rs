@@ -30,6 +30,12 @@ pub(crate) enum Kind {
     Run = 2,
     /// Supervisor: send signal `value` to every process of command `id`.
     Signal = 3,
+    /// Supervisor: connect to ports inside as the socket in the frame asks for it.
+    OpenDialer = 4,
+    /// On that socket, from the supervisor: connect to port `value`.
+    Dial = 5,
+    /// On that socket, from init: the connected socket is in the frame, or `value` is the errno.
+    Dialed = 6,
     /// Init: the boundary stands; the detail holds the self-test as JSON.
     Ready = 16,
     /// Init or the stage before it: step `value` failed with errno `id`.
@@ -50,6 +56,9 @@ impl Kind {
             Self::OpenWorker,
             Self::Run,
             Self::Signal,
+            Self::OpenDialer,
+            Self::Dial,
+            Self::Dialed,
             Self::Ready,
             Self::Failed,
             Self::Born,

@@ -15,6 +15,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::command::{self, Place, Stage};
 use crate::confine::{self, FilterSet, Rules};
+use crate::dial;
 use crate::enter;
 use crate::error::{At as _, BoundaryError, Step};
 use crate::frame::{self, DETAIL_BYTES, Frame, Kind};
@@ -64,6 +65,8 @@ struct Init<'a> {
     for_commands: OnceCell<Template>,
     for_workers: OnceCell<Template>,
     children: BTreeMap<i32, Child>,
+    /// Where the supervisor asks for connections to ports inside.
+    dialers: Vec<OwnedFd>,
     /// Keeps the record of placeholders locked as long as init lives.
     _record: Record,
 }
@@ -108,6 +111,7 @@ impl<'a> Init<'a> {
             for_commands: OnceCell::new(),
             for_workers: OnceCell::new(),
             children: BTreeMap::new(),
+            dialers: Vec::new(),
             _record: record,
         })
     }
@@ -125,15 +129,15 @@ impl<'a> Init<'a> {
     fn for_workers(&self) -> Result<&Template, BoundaryError> {
         let plan = &self.launch.plan;
         get_or_make(&self.for_workers, || {
-            let readable = self
-                .grant
-                .bounds()
-                .read
-                .items()
-                .map(deputize_authority::Root::path);
+            let bounds = self.grant.bounds();
+            let kind = if bounds.write.is_none() {
+                confine::Kind::Worker
+            } else {
+                confine::Kind::WritingWorker
+            };
             Ok(Template {
-                rules: Rules::worker(&plan.access, readable)?,
-                filters: FilterSet::compile(confine::Kind::Worker, plan.level)?,
+                rules: Rules::worker(&plan.access, bounds)?,
+                filters: FilterSet::compile(kind, plan.level)?,
             })
         })
     }
@@ -145,14 +149,23 @@ impl<'a> Init<'a> {
             let _ = self.for_commands();
         }
         loop {
-            let mut fds = [
+            let mut fds = vec![
                 PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN),
                 PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
                 PollFd::from_borrowed_fd(self.liveness.as_fd(), PollFlags::IN),
             ];
+            let dialers = self.dialers.iter();
+            fds.extend(dialers.map(|dialer| PollFd::new(dialer, PollFlags::IN)));
             let woken = poll(&mut fds, None).is_ok();
-            let asked = woken && !fds[0].revents().is_empty();
-            let abandoned = woken && !fds[2].revents().is_empty();
+            let ready: Vec<bool> = fds
+                .iter()
+                .map(|fd| woken && !fd.revents().is_empty())
+                .collect();
+            let (asked, abandoned) = (ready[0], ready[2]);
+            let mut dialing = ready.into_iter().skip(3);
+            // One that the supervisor let go of is let go of here.
+            self.dialers
+                .retain(|dialer| !dialing.next().unwrap_or(false) || dial::answer(dialer));
             if abandoned {
                 self.end();
             }
@@ -176,6 +189,10 @@ impl<'a> Init<'a> {
         let outcome = match frame.kind {
             Kind::OpenWorker => self.open_worker(frame),
             Kind::Run => self.run(frame),
+            Kind::OpenDialer => {
+                self.dialers.extend(frame.fds);
+                Ok(())
+            }
             Kind::Signal => {
                 self.signal(id, frame.value);
                 Ok(())

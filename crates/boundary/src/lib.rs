@@ -26,6 +26,7 @@ mod command;
 mod confine;
 mod cover;
 mod devices;
+mod dial;
 mod doctor;
 mod enter;
 mod error;
@@ -44,6 +45,7 @@ mod toolchain;
 mod worker;
 
 pub use command::{CommandEnd, CommandSpec};
+pub use dial::Dialer;
 pub use doctor::{Feature, Report, Trial, examine};
 pub use error::{BoundaryError, Step};
 pub use host::{HostFacts, NamespaceRefusal};
@@ -53,7 +55,7 @@ pub use placeholders::Placeholders;
 pub use plan::BoundaryPlan;
 pub use selftest::{Attempt, SelfTest};
 pub use supervise::{
-    Boundary, Command, Outside, PinnedProgram, Signals, Stopped, harden_supervisor,
+    Boundary, Command, Outside, PinnedProgram, Signals, Stopped, Woken, harden_supervisor,
 };
 pub use toolchain::Toolchain;
 pub use worker::{Handler, WorkerEntry};

@@ -232,6 +232,15 @@ fn is_neutral(folder: &OwnedFd, name: &OsStr) -> bool {
 /// Init's side: writes down what it is about to make.
 pub(crate) struct Record(Option<File>);
 
+/// Where placeholders are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ground {
+    /// In the person's folder: they are written down first.
+    Folder,
+    /// In a copy that nobody else sees: who looks for changes knows them.
+    Copy,
+}
+
 impl Record {
     pub(crate) fn new(fd: Option<OwnedFd>) -> Self {
         Self(fd.map(File::from))

@@ -14,7 +14,7 @@ use rustix::mount::{
 
 use crate::error::{At as _, BoundaryError, Step};
 use crate::placeholders::Record;
-use crate::plan::{AccessMode, BoundaryPlan, Mount, Source};
+use crate::plan::{AccessMode, BoundaryPlan, CopyPlace, Mount, Source};
 use crate::sys::{self, Depth, MountChange};
 
 /// Where the private tmpfs is put up; only our mount namespace sees it.
@@ -23,9 +23,30 @@ const OLD: &str = "/old";
 const NEW: &str = "/new";
 /// Uppers of overlays, and lowers with mapped owners.
 const LAYERS: &str = "/layers";
+/// What a layer holds: what was written, and the overlay's own working folder.
+const UPPER: &str = "upper";
+const WORK: &str = "work";
 
 /// Mounts that had to be made before the user namespace: one place per mount of the view.
-pub(crate) type Handed = Vec<Option<OwnedFd>>;
+pub(crate) type Handed = Vec<Trees>;
+
+/// The host's side of one mount, detached.
+#[derive(Default)]
+pub(crate) struct Trees {
+    /// What lies at the same path.
+    pub(crate) host: Option<OwnedFd>,
+    /// Where the workspace's copy lies.
+    pub(crate) copy: Option<OwnedFd>,
+}
+
+/// The folder of the host that a copy is kept in.
+pub(crate) fn place_of_copy(what: &Source) -> Option<&Path> {
+    match what {
+        Source::Copy(CopyPlace::Overlay { layers }) => Some(layers),
+        Source::Copy(CopyPlace::Mirror { tree }) => Some(tree),
+        _ => None,
+    }
+}
 
 /// Builds the view and enters it; the working folder is the workspace afterwards.
 pub(crate) fn enter(
@@ -39,17 +60,22 @@ pub(crate) fn enter(
     )
     .at(Step::Mounts, "private propagation")?;
     // While the host's paths mean what they say, links included.
-    handed.resize_with(plan.view.len(), || None);
-    for (place, mount) in handed.iter_mut().zip(&plan.view) {
-        let from_host = matches!(mount.what, Source::Host { .. } | Source::Overlay);
-        if from_host && place.is_none() {
-            *place = source(plan, mount)?;
+    handed.resize_with(plan.view.len(), Trees::default);
+    for (trees, mount) in handed.iter_mut().zip(&plan.view) {
+        let from_host = matches!(
+            mount.what,
+            Source::Host { .. } | Source::Overlay | Source::Copy(_)
+        );
+        if from_host && trees.host.is_none() {
+            trees.host = source(plan, mount)?;
+        }
+        if let (None, Some(place)) = (&trees.copy, place_of_copy(&mount.what)) {
+            trees.copy = Some(clone_tree(place).on(Step::Copy, place)?);
         }
     }
     move_to_base()?;
-    for (index, mount) in plan.view.iter().enumerate() {
-        let handed = handed.get_mut(index).and_then(Option::take);
-        put(plan, index, mount, handed)?;
+    for ((index, mount), trees) in plan.view.iter().enumerate().zip(handed) {
+        put(plan, index, mount, trees)?;
     }
     crate::cover::cover(plan, Path::new(NEW), record)?;
     seal_root()?;
@@ -98,9 +124,10 @@ fn put(
     plan: &BoundaryPlan,
     index: usize,
     mount: &Mount,
-    handed: Option<OwnedFd>,
+    trees: Trees,
 ) -> Result<(), BoundaryError> {
     let target = below(NEW, &mount.at);
+    let handed = trees.host;
     match &mount.what {
         Source::Link(to) => {
             make_parents(&target)?;
@@ -113,6 +140,7 @@ fn put(
         }
         Source::Host { access, .. } => put_host(plan, mount, *access, &target, handed),
         Source::Overlay => put_overlay(index, mount, &target, handed),
+        Source::Copy(place) => put_copy(plan, place, &target, handed, trees.copy),
         Source::Proc => {
             make_folder(&target)?;
             fresh_proc(&target)
@@ -172,40 +200,74 @@ fn put_overlay(
     make_folder(&layer)?;
     // Sized: what builds write into caches is memory.
     tmpfs(&layer, 1 << 30, 0o700)?;
-    let (upper, work) = (layer.join("upper"), layer.join("work"));
-    make_folder(&upper)?;
-    make_folder(&work)?;
+    for name in [UPPER, WORK] {
+        make_folder(&layer.join(name))?;
+    }
     make_folder(target)?;
-    let plain = |path: &Path| {
-        path.to_str()
-            .filter(|text| !text.contains([',', ':', '\\']))
-            .map(str::to_owned)
-    };
-    if let Some(lower) = plain(&lower) {
-        let options = format!(
-            "lowerdir={lower},upperdir={},workdir={},userxattr",
-            upper.display(),
-            work.display()
-        );
-        let options = std::ffi::CString::new(options).at(Step::View, mount.at.display())?;
-        let flags = MountFlags::NOSUID | MountFlags::NODEV;
-        if rustix::mount::mount(
-            "overlay",
-            target,
-            "overlay",
-            flags,
-            Some(options.as_c_str()),
-        )
-        .is_ok()
-        {
-            return Ok(());
-        }
+    if mount_overlay(&lower, &layer, target).is_ok() {
+        return Ok(());
     }
     let tree = clone_tree(&lower).on(Step::View, &mount.at)?;
     let flags = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
     sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree)
         .on(Step::View, &mount.at)?;
     attach(&tree, target)
+}
+
+/// Mounts an overlay of a lower folder and a layer, both at paths of ours, which need no escaping.
+fn mount_overlay(lower: &Path, layer: &Path, target: &Path) -> rustix::io::Result<()> {
+    let options = format!(
+        "lowerdir={},upperdir={},workdir={},userxattr",
+        lower.display(),
+        layer.join(UPPER).display(),
+        layer.join(WORK).display()
+    );
+    let options = std::ffi::CString::new(options).map_err(|_| rustix::io::Errno::INVAL)?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    rustix::mount::mount(
+        "overlay",
+        target,
+        "overlay",
+        flags,
+        Some(options.as_c_str()),
+    )
+}
+
+/// Puts the workspace's copy where the workspace is. There is no lesser way: a copy that can't be had
+/// is no boundary, and the supervisor makes one of another kind.
+fn put_copy(
+    plan: &BoundaryPlan,
+    place: &CopyPlace,
+    target: &Path,
+    host: Option<OwnedFd>,
+    copy: Option<OwnedFd>,
+) -> Result<(), BoundaryError> {
+    let missing = |detail: &str| BoundaryError::Step {
+        step: Step::Copy,
+        errno: None,
+        detail: detail.to_owned(),
+    };
+    let host = host.ok_or_else(|| missing("the workspace is gone"))?;
+    let copy = copy.ok_or_else(|| missing("no copy was made"))?;
+    check_identity(plan, &host)?;
+    let harmless = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+    let set = |tree: &OwnedFd, flags| {
+        sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree).on(Step::Copy, target)
+    };
+    set(&copy, harmless)?;
+    match place {
+        CopyPlace::Planned => Err(missing("no copy was made")),
+        CopyPlace::Mirror { .. } => attach(&copy, target),
+        CopyPlace::Overlay { .. } => {
+            set(&host, harmless | libc::MOUNT_ATTR_RDONLY)?;
+            let lower = PathBuf::from(format!("{LAYERS}/workspace"));
+            let layer = PathBuf::from(format!("{LAYERS}/copy"));
+            attach(&host, &lower)?;
+            attach(&copy, &layer)?;
+            make_folder(target)?;
+            mount_overlay(&lower, &layer, target).on(Step::Copy, target)
+        }
+    }
 }
 
 /// Mounts a `/proc` of this pid namespace, with the kernel's settings read-only.

@@ -16,6 +16,7 @@ use rustix::process::{
 };
 
 use crate::command::{CommandEnd, CommandReport, CommandSpec, END};
+use crate::dial::Dialer;
 use crate::error::{BoundaryError, Step};
 use crate::frame::{self, Frame, Kind};
 use crate::launch::{self, Launch, Purpose};
@@ -97,6 +98,17 @@ pub struct Outside<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command(u32);
 
+/// What ended a wait for a command.
+#[derive(Debug)]
+pub enum Woken {
+    /// It ended, and nothing of it is left.
+    Ended(CommandEnd, Option<SelfTest>),
+    /// Something else that was waited for may be there.
+    Others,
+    /// The deadline has come.
+    Deadline,
+}
+
 /// The signals that a person sends to a program: interrupt, quit, hang-up, terminate. While this
 /// lives they no longer end the program that took them.
 #[derive(Debug)]
@@ -139,6 +151,13 @@ impl Boundary {
                 source: error.into(),
             }
         };
+        if !plan.has_its_copy() {
+            return Err(BoundaryError::Step {
+                step: Step::Copy,
+                errno: None,
+                detail: "no copy of the workspace was made".to_owned(),
+            });
+        }
         let writable = grant.bounds().write.permits(&grant.workspace().root);
         let targets = Targets {
             canary: outside.canary.map(Path::to_owned),
@@ -327,6 +346,51 @@ impl Boundary {
                 return Ok(end);
             }
         }
+    }
+
+    /// Waits until a command has ended, one of `others` has something (or was hung up), or the deadline
+    /// has come.
+    ///
+    /// # Errors
+    /// When the boundary ends first.
+    pub fn await_end_or(
+        &mut self,
+        command: Command,
+        others: &[BorrowedFd<'_>],
+        deadline: Instant,
+    ) -> Result<Woken, BoundaryError> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let mut fds = vec![PollFd::new(&self.control, PollFlags::IN)];
+        fds.extend(others.iter().map(|other| PollFd::new(other, PollFlags::IN)));
+        // An interrupted poll is the same as one that found something: look.
+        let ready = poll(&mut fds, Some(&timespec(left)));
+        let ended = !fds[0].revents().is_empty();
+        if ended && let Some((end, self_test)) = self.next_end(command)? {
+            return Ok(Woken::Ended(end, self_test));
+        }
+        Ok(match ready {
+            Ok(0) => Woken::Deadline,
+            _ => Woken::Others,
+        })
+    }
+
+    /// Opens a way to reach ports inside. It may be used while a command runs.
+    ///
+    /// # Errors
+    /// When the control socket fails.
+    pub fn open_dialer(&mut self) -> Result<Dialer, BoundaryError> {
+        let (ours, theirs) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(|error| BoundaryError::Supervisor {
+            doing: "make a socket for ports",
+            source: error.into(),
+        })?;
+        self.send(&Frame::new(Kind::OpenDialer, 0, 0), &[theirs.as_fd()])?;
+        Ok(Dialer::new(ours))
     }
 
     /// As [`Boundary::await_end`], passing the person's signals on to the command. A second interrupt

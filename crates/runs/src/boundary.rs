@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use deputize_authority::{Grant, Level, Refusal, escape};
-use deputize_boundary::plan::compile;
+use deputize_boundary::plan::{CopyPlace, compile};
 use deputize_boundary::{
     Boundary, BoundaryError, BoundaryPlan, HostFacts, Outside, PinnedProgram, Placeholders,
     Purpose, Step,
@@ -88,7 +88,7 @@ pub fn choose_dry(grant: &Grant, host: &HostFacts) -> Result<BoundaryPlan, Refus
     } else {
         Level::LandlockSeccomp
     };
-    compile(grant, host, level)
+    compile(grant, host, level, &CopyPlace::Planned)
 }
 
 /// Starts the boundary of a grant. Must be called on the main thread.
@@ -96,12 +96,13 @@ pub(crate) fn start(
     program: &PinnedProgram,
     grant: &Grant,
     host: &HostFacts,
+    copy: &CopyPlace,
     probe: &Probe,
     placeholders: Option<&Placeholders>,
     purpose: Purpose,
 ) -> Result<Chosen, RunError> {
     let attempt = |host: &HostFacts, level| -> Result<(Boundary, BoundaryPlan), RunError> {
-        let plan = compile(grant, host, level)?;
+        let plan = compile(grant, host, level, copy)?;
         let outside = Outside {
             purpose,
             canary: Some(&probe.canary),

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use deputize_authority::preflight::{self, ExecRequest};
 use deputize_authority::{EnvName, Grant, Level, Promise, Refusal, Root};
-use deputize_boundary::plan::Sealed;
+use deputize_boundary::plan::{CopyPlace, Sealed};
 use deputize_boundary::{
     BoundaryPlan, CommandEnd, CommandSpec, PinnedProgram, Placeholders, Purpose, SelfTest, Signals,
     harden_supervisor,
@@ -185,6 +185,7 @@ impl Session<'_> {
             program,
             &self.grant,
             &host,
+            &CopyPlace::Planned,
             &probe,
             placeholders,
             Purpose::OneCommand,

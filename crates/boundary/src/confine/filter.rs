@@ -23,8 +23,10 @@ use crate::sys;
 pub(crate) enum Kind {
     /// A command: everything but what the groups below refuse.
     Command,
-    /// The worker: nothing but what file tools need.
+    /// The worker: nothing but what file tools need that look.
     Worker,
+    /// The same, and what file tools need that write.
+    WritingWorker,
 }
 
 /// Compiled filters, loaded one on top of the other.
@@ -35,7 +37,10 @@ impl FilterSet {
     pub(crate) fn compile(kind: Kind, level: Level) -> Result<Self, BoundaryError> {
         let groups = match kind {
             Kind::Command => command_groups(level),
-            Kind::Worker => vec![worker_group()],
+            Kind::Worker => vec![worker_group(&[])],
+            Kind::WritingWorker => {
+                vec![worker_group(WRITING), Group::refuse(set_id(), libc::EPERM)]
+            }
         };
         groups
             .into_iter()
@@ -216,8 +221,24 @@ fn sockets(level: Level) -> Rules {
     .into()
 }
 
-/// What the worker may do: open below its folders, read, look, answer, hold memory, use threads.
-fn worker_group() -> Group {
+/// What a file tool needs to replace a file as a whole, or to give up in the middle.
+const WRITING: &[libc::c_long] = &[
+    libc::SYS_mkdirat,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_ftruncate,
+    libc::SYS_pwrite64,
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_flock,
+    libc::SYS_fchmod,
+    libc::SYS_umask,
+];
+
+/// What the worker may do: open below its folders, read, look, answer, hold memory, use threads; and
+/// `more`.
+fn worker_group(more: &[libc::c_long]) -> Group {
     const ALLOWED: &[libc::c_long] = &[
         // Its socket and its folders.
         libc::SYS_read,
@@ -297,6 +318,7 @@ fn worker_group() -> Group {
     ];
     let mut rules: Rules = ALLOWED
         .iter()
+        .chain(more)
         .map(|call| (number(*call), Vec::new()))
         .collect();
     // Threads, never processes: clone with CLONE_THREAD. clone3 hides its flags and stays refused;

@@ -8,6 +8,8 @@ use landlock::{
     Scope,
 };
 
+use deputize_authority::Bounds;
+
 use crate::error::{BoundaryError, Step};
 use crate::plan::{Access, Tcp};
 
@@ -39,15 +41,23 @@ impl Rules {
         add(self.0, Path::new("/proc"), AccessFs::from_all(abi), abi).map(Self)
     }
 
-    /// Makes the rules of the worker: it reads `roots` and does nothing else.
-    pub(crate) fn worker<'a>(
-        access: &Access,
-        roots: impl Iterator<Item = &'a Path>,
-    ) -> Result<Self, BoundaryError> {
+    /// Makes the rules of the worker: it reads some roots, changes files in some of them, and does
+    /// nothing else.
+    pub(crate) fn worker(access: &Access, bounds: &Bounds) -> Result<Self, BoundaryError> {
         let abi = abi(access.abi);
+        let read = AccessFs::ReadFile | AccessFs::ReadDir;
+        // Files and folders only: no device, pipe, socket or link is ever made by a file tool.
+        let change = AccessFs::WriteFile
+            | AccessFs::MakeReg
+            | AccessFs::MakeDir
+            | AccessFs::RemoveFile
+            | AccessFs::RemoveDir;
+        let change = (read | change | AccessFs::Truncate) & AccessFs::from_all(abi);
         let mut rules = begin(abi, Tcp::Refused)?;
-        for root in roots {
-            rules = add(rules, root, AccessFs::ReadFile | AccessFs::ReadDir, abi)?;
+        for (roots, rights) in [(&bounds.read, read), (&bounds.write, change)] {
+            for root in roots.items() {
+                rules = add(rules, root.path(), rights, abi)?;
+            }
         }
         Ok(Self(rules))
     }

@@ -20,7 +20,7 @@ use rustix::fs::Mode;
 use self::git::pin_repository;
 use self::links::{follow, leads_to};
 use crate::error::{At as _, BoundaryError, Step};
-use crate::placeholders::{NEUTRAL_COMMONDIR, Record};
+use crate::placeholders::{Ground, NEUTRAL_COMMONDIR, Record};
 use crate::plan::{BoundaryPlan, Protect, Scan};
 use crate::root::{attach, below, clone_tree, make_file, make_folder};
 use crate::sys::{self, Depth, MountChange};
@@ -49,6 +49,11 @@ pub(crate) fn cover(
             record,
             new_root,
             root: &place,
+            ground: if root.protect == Protect::PinInCopy {
+                Ground::Copy
+            } else {
+                Ground::Folder
+            },
         };
         if rules.denied(&root.path).is_some() {
             blanks.over(&place)?;
@@ -58,7 +63,7 @@ pub(crate) fn cover(
         for secret in &found.secrets {
             blanks.over(secret)?;
         }
-        if root.protect == Protect::Pin && place.is_dir() {
+        if root.protect != Protect::NotNeeded && place.is_dir() {
             pin_ways(&place, &found.repositories)?;
             for repository in &found.repositories {
                 pin_repository(repository, &mut maker)?;
@@ -247,12 +252,15 @@ struct Maker<'a> {
     new_root: &'a Path,
     /// The granted root that is worked on.
     root: &'a Path,
+    ground: Ground,
 }
 
 impl Maker<'_> {
     fn make(&mut self, path: &Path, shape: Shape) -> Result<(), BoundaryError> {
-        let on_host = Path::new("/").join(path.strip_prefix(self.new_root).unwrap_or(path));
-        self.record.note(&on_host).on(Step::Cover, &on_host)?;
+        if self.ground == Ground::Folder {
+            let on_host = Path::new("/").join(path.strip_prefix(self.new_root).unwrap_or(path));
+            self.record.note(&on_host).on(Step::Cover, &on_host)?;
+        }
         match shape {
             Shape::Folder => make_folder(path),
             Shape::File if path.ends_with("commondir") => {

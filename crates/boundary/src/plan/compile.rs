@@ -7,8 +7,8 @@ use deputize_authority::{Grant, Level, Promise, Refusal};
 use super::promises::{needed, promises};
 use super::view::{home, view};
 use super::{
-    Access, AccessMode, BoundaryPlan, Cover, CoveredRoot, Identity, Limits, Protect, Scan, Sealed,
-    Source, Tcp, runs_commands,
+    Access, AccessMode, BoundaryPlan, CopyPlace, Cover, CoveredRoot, Identity, Limits, Protect,
+    Scan, Sealed, Source, Tcp, runs_commands, works_on_copy,
 };
 use crate::host::{HostFacts, NamespaceRefusal, SystemPath};
 
@@ -24,12 +24,18 @@ const OPEN_FILES: u64 = 16_384;
 /// Memory of a command when the machine has more: a linker's need, not a machine's worth.
 const MEMORY_BYTES: u64 = 8 << 30;
 
-/// Compiles the plan of a boundary of `level` for `grant`.
+/// Compiles the plan of a boundary of `level` for `grant`. `copy` says where the copy lies that the
+/// grant has its writes go to; a grant that writes to the folder itself, or not at all, has none.
 ///
 /// # Errors
 /// `boundary_unavailable` when the kernel lacks what the level is made of, `boundary_too_weak` when
 /// the level doesn't hold a promise that the grant needs; both with the fix for this machine.
-pub fn compile(grant: &Grant, host: &HostFacts, level: Level) -> Result<BoundaryPlan, Refusal> {
+pub fn compile(
+    grant: &Grant,
+    host: &HostFacts,
+    level: Level,
+    copy: &CopyPlace,
+) -> Result<BoundaryPlan, Refusal> {
     require_kernel(host)?;
     let promises = promises(grant, host, level);
     for promise in needed(grant) {
@@ -41,7 +47,7 @@ pub fn compile(grant: &Grant, host: &HostFacts, level: Level) -> Result<Boundary
     let runs_commands = runs_commands(grant);
     let workspace = grant.workspace();
     let mounts = if level == Level::Full {
-        view(grant, host)
+        view(grant, host, copy)
     } else {
         Vec::new()
     };
@@ -94,10 +100,12 @@ fn covered(grant: &Grant) -> Vec<CoveredRoot> {
         .chain(inner)
         .map(|root| CoveredRoot {
             path: root.path().to_owned(),
-            protect: if bounds.write.permits(root) {
-                Protect::Pin
-            } else {
+            protect: if !bounds.write.permits(root) {
                 Protect::NotNeeded
+            } else if works_on_copy(grant) && *root == grant.workspace().root {
+                Protect::PinInCopy
+            } else {
+                Protect::Pin
             },
         })
         .collect()
@@ -176,6 +184,7 @@ fn access(grant: &Grant, host: &HostFacts, level: Level, mounts: &[super::Mount]
                 }
                 | Source::Memory { .. }
                 | Source::Overlay
+                | Source::Copy(_)
                 | Source::Proc
                 | Source::Dev => write.push(mount.at.clone()),
             }

@@ -44,6 +44,12 @@ pub struct BoundaryPlan {
 }
 
 impl BoundaryPlan {
+    /// Whether the copy that the plan wants is one that was made.
+    pub(crate) fn has_its_copy(&self) -> bool {
+        let planned = Source::Copy(CopyPlace::Planned);
+        !self.view.iter().any(|mount| mount.what == planned)
+    }
+
     /// The promises that are held.
     pub fn held(&self) -> impl Iterator<Item = Promise> {
         self.promises
@@ -58,6 +64,12 @@ fn runs_commands(grant: &Grant) -> bool {
     [Tool::Exec, Tool::Bash]
         .iter()
         .any(|tool| grant.bounds().tools.permits(tool))
+}
+
+/// Whether a grant's writes to its workspace go to a copy.
+pub(crate) fn works_on_copy(grant: &Grant) -> bool {
+    let workspace = grant.workspace();
+    workspace.mode.is_copy() && grant.bounds().write.permits(&workspace.root)
 }
 
 /// A folder by path and by what is behind it.
@@ -120,10 +132,30 @@ pub enum Source {
     },
     /// The host's folder below, writes to memory above it.
     Overlay,
+    /// A copy of the workspace: what is written to it never reaches the folder itself.
+    Copy(CopyPlace),
     /// A fresh `/proc`.
     Proc,
     /// A minimal `/dev`.
     Dev,
+}
+
+/// Where the copy of a workspace lies on the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CopyPlace {
+    /// It isn't made yet. A plan can be shown so; a boundary can't be started.
+    Planned,
+    /// The folder below, and above it what was written.
+    Overlay {
+        /// Holds the folders `upper` and `work`, on one file system.
+        layers: PathBuf,
+    },
+    /// A whole copy of the folder.
+    Mirror {
+        /// The copy.
+        tree: PathBuf,
+    },
 }
 
 /// Whether a mount can be written.
@@ -188,8 +220,10 @@ pub enum Scan {
 pub enum Protect {
     /// Nothing in the workspace is writable.
     NotNeeded,
-    /// Pin them, also those that don't exist yet.
+    /// Pin them, also those that don't exist yet, with placeholders that are written down.
     Pin,
+    /// The same in a copy, which nobody else sees: its placeholders are told from changes afterwards.
+    PinInCopy,
 }
 
 /// Landlock rules: what may be read and executed, and what may be written.

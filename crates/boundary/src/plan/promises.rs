@@ -2,7 +2,7 @@
 
 use deputize_authority::{Grant, Level, Promise};
 
-use super::{Enforcer, Mechanism, PromiseState, runs_commands};
+use super::{Enforcer, Mechanism, PromiseState, runs_commands, works_on_copy};
 use crate::host::HostFacts;
 
 /// Every promise, held or not, for this grant at this level.
@@ -37,6 +37,10 @@ fn state(promise: Promise, grant: &Grant, host: &HostFacts, level: Level) -> Pro
         return not(promise, "no boundary");
     }
     match promise {
+        Promise::Write if full && works_on_copy(grant) => kernel(
+            promise,
+            "mount namespace with a copy of the workspace, Landlock",
+        ),
         Promise::Write if full => kernel(promise, "mount namespace, Landlock"),
         Promise::Write if host.landlock_abi < 3 => {
             not(promise, "Landlock before ABI 3 doesn't govern truncation")
@@ -57,6 +61,10 @@ fn state(promise: Promise, grant: &Grant, host: &HostFacts, level: Level) -> Pro
         Promise::ProtectedPaths if !writes => {
             kernel(promise, "nothing in the workspace is writable")
         }
+        Promise::ProtectedPaths if full && works_on_copy(grant) => PromiseState {
+            limit: Some("new repositories in the copy are held back when it is applied".to_owned()),
+            ..kernel(promise, "read-only mounts in the copy")
+        },
         Promise::ProtectedPaths if full => PromiseState {
             limit: Some(
                 "a repository that a command creates in a subfolder is not covered".to_owned(),

@@ -92,7 +92,13 @@ fn shown(plan: &BoundaryPlan) -> String {
 /// B1, B3: a read-only grant, in full. Every line of the view is there on purpose.
 #[test]
 fn plan_of_a_read_only_child() {
-    let plan = compile(&grant(Preset::ReadOnly, &[]), &host(), Level::Full).unwrap();
+    let plan = compile(
+        &grant(Preset::ReadOnly, &[]),
+        &host(),
+        Level::Full,
+        &CopyPlace::Planned,
+    )
+    .unwrap();
     insta::assert_snapshot!(shown(&plan), @r#"
     namespaces+landlock+seccomp as Own { uid: 1000, gid: 1000 }
       /data Host { access: ReadOnly, owner: Kept }
@@ -114,7 +120,13 @@ fn plan_of_a_read_only_child() {
 /// B1, B2: a command that may write the workspace.
 #[test]
 fn plan_of_a_writing_command() {
-    let plan = compile(&grant(Preset::Exec, &["/home/u/w"]), &host(), Level::Full).unwrap();
+    let plan = compile(
+        &grant(Preset::Exec, &["/home/u/w"]),
+        &host(),
+        Level::Full,
+        &CopyPlace::Planned,
+    )
+    .unwrap();
     insta::assert_snapshot!(shown(&plan), @r#"
     namespaces+landlock+seccomp as Own { uid: 1000, gid: 1000 }
       /usr Host { access: ReadOnly, owner: Kept }
@@ -166,6 +178,7 @@ fn plan_of_a_read_only_child_without_namespaces() {
         &grant(Preset::ReadOnly, &[]),
         &host(),
         Level::LandlockSeccomp,
+        &CopyPlace::Planned,
     )
     .unwrap();
     insta::assert_snapshot!(shown(&plan), @r#"
@@ -193,7 +206,13 @@ fn plan_as_root() {
         kernel_root: true,
         ..host()
     };
-    let plan = compile(&grant(Preset::Exec, &[]), &host, Level::Full).unwrap();
+    let plan = compile(
+        &grant(Preset::Exec, &[]),
+        &host,
+        Level::Full,
+        &CopyPlace::Planned,
+    )
+    .unwrap();
     assert_eq!(
         plan.identity,
         Identity::Spare {
@@ -220,7 +239,8 @@ fn a_missing_promise_is_a_refusal_with_the_fix() {
     let mut host = host();
     host.namespaces_refused = Some(NamespaceRefusal::AppArmor);
     let writing = grant(Preset::Exec, &["/home/u/w"]);
-    let refusal = compile(&writing, &host, Level::LandlockSeccomp).unwrap_err();
+    let refusal =
+        compile(&writing, &host, Level::LandlockSeccomp, &CopyPlace::Planned).unwrap_err();
     assert_eq!(
         (refusal.code.as_str(), refusal.field.as_str()),
         ("boundary_too_weak", "write")
@@ -228,21 +248,21 @@ fn a_missing_promise_is_a_refusal_with_the_fix() {
     assert!(refusal.fix.contains("AppArmor"));
     host.landlock_abi = 0;
     for level in [Level::Full, Level::LandlockSeccomp] {
-        let refusal = compile(&writing, &host, level).unwrap_err();
+        let refusal = compile(&writing, &host, level, &CopyPlace::Planned).unwrap_err();
         assert_eq!(refusal.code, "boundary_unavailable");
     }
     host.landlock_abi = 1;
     // Truncation isn't governed before ABI 3, signals aren't scoped before ABI 6.
     let looking = grant(Preset::ReadOnly, &[]);
     assert_eq!(
-        compile(&looking, &host, Level::LandlockSeccomp)
+        compile(&looking, &host, Level::LandlockSeccomp, &CopyPlace::Planned)
             .unwrap_err()
             .field,
         "write"
     );
     host.landlock_abi = 4;
     assert_eq!(
-        compile(&looking, &host, Level::LandlockSeccomp)
+        compile(&looking, &host, Level::LandlockSeccomp, &CopyPlace::Planned)
             .unwrap_err()
             .field,
         "process_kill"
@@ -252,7 +272,13 @@ fn a_missing_promise_is_a_refusal_with_the_fix() {
 /// S10: nothing is inherited: only the listed names, and PATH only with what can be seen inside.
 #[test]
 fn the_environment_is_built_not_inherited() {
-    let plan = compile(&grant(Preset::Exec, &[]), &host(), Level::Full).unwrap();
+    let plan = compile(
+        &grant(Preset::Exec, &[]),
+        &host(),
+        Level::Full,
+        &CopyPlace::Planned,
+    )
+    .unwrap();
     let names: Vec<&str> = plan
         .environment
         .iter()
@@ -269,7 +295,7 @@ fn no_plan_writes_what_the_grant_does_not() {
     for preset in [Preset::ReadOnly, Preset::Exec] {
         for write in [&[][..], &["/home/u/w"], &["/home/u/w/sub"], &["/elsewhere"]] {
             let grant = grant(preset, write);
-            let Ok(plan) = compile(&grant, &host(), Level::Full) else {
+            let Ok(plan) = compile(&grant, &host(), Level::Full, &CopyPlace::Planned) else {
                 continue;
             };
             for mount in &plan.view {

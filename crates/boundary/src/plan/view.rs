@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use deputize_authority::Grant;
 
-use super::{AccessMode, Mount, Owner, Source, runs_commands};
+use super::{AccessMode, CopyPlace, Mount, Owner, Source, runs_commands, works_on_copy};
 use crate::host::{HostFacts, SystemPath};
 
 /// Size of the private `/tmp`, in bytes: room for a build, too little to starve the machine.
@@ -22,7 +22,7 @@ pub(super) fn home(host: &HostFacts) -> PathBuf {
 /// The mounts, parents before children.
 ///
 /// A grant that runs no command sees its roots and nothing else: the worker brings all it needs.
-pub(super) fn view(grant: &Grant, host: &HostFacts) -> Vec<Mount> {
+pub(super) fn view(grant: &Grant, host: &HostFacts, copy: &CopyPlace) -> Vec<Mount> {
     let owner = if host.kernel_root {
         Owner::Mapped
     } else {
@@ -52,6 +52,12 @@ pub(super) fn view(grant: &Grant, host: &HostFacts) -> Vec<Mount> {
         mounts.push(Mount {
             at: root.path().to_owned(),
             what,
+        });
+    }
+    if works_on_copy(grant) {
+        mounts.push(Mount {
+            at: grant.workspace().path().to_owned(),
+            what: Source::Copy(copy.clone()),
         });
     }
     let mut view = arrange(mounts, host);

@@ -12,6 +12,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex as Blocking, MutexGuard, PoisonError, Weak};
 
 use deputize_authority::{Grant, GrantDigest};
+use deputize_boundary::plan::CopyPlace;
 use deputize_boundary::{Boundary, BoundaryPlan, HostFacts, PinnedProgram, Purpose, SelfTest};
 use deputize_tools::{Request, Response};
 use tokio::sync::Mutex;
@@ -100,7 +101,15 @@ impl Hosted {
         probe: Probe,
     ) -> Result<Self, RunError> {
         let (chosen, probe) = spawner.run(move || {
-            let chosen = start(&program, &grant, &host, &probe, None, Purpose::Serve);
+            let chosen = start(
+                &program,
+                &grant,
+                &host,
+                &CopyPlace::Planned,
+                &probe,
+                None,
+                Purpose::Serve,
+            );
             (chosen, probe)
         })?;
         let Chosen {
