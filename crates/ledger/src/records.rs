@@ -156,6 +156,50 @@ pub struct Noticed {
     pub message: String,
 }
 
+/// Somebody who may agreed to what a run does (S9).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approved {
+    /// The effects that it covers, by name.
+    pub effects: Vec<String>,
+    /// Who agreed: a channel, or a rule with its file and line.
+    pub by: String,
+    /// How far it goes, e.g. `run`.
+    pub scope: String,
+}
+
+/// A run works on a copy of its workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyMade {
+    /// How it is made, e.g. `overlay`.
+    pub method: String,
+    /// Why it isn't made in the best way, and what is missing in it; empty where nothing is.
+    pub notes: Vec<String>,
+}
+
+/// What a run left in its copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangesObserved {
+    /// The hash of the list of changes: applying is bound to it.
+    pub manifest: String,
+    /// Files and folders that would be applied.
+    pub applies: u64,
+    /// Those that are held back until somebody names them.
+    pub held: u64,
+    /// Those that are never applied.
+    pub refused: u64,
+}
+
+/// The runtime ran a command to check a run's result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked {
+    /// The command.
+    pub command: String,
+    /// How it went: `passed`, `failed (1)`, `not run`.
+    pub outcome: String,
+    /// How long it took, in milliseconds.
+    pub ms: u64,
+}
+
 /// A run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFinished {
@@ -207,6 +251,22 @@ impl Record for ModelTurn {
 
 impl Record for Noticed {
     const KIND: &'static str = "notice";
+}
+
+impl Record for Approved {
+    const KIND: &'static str = "approval";
+}
+
+impl Record for CopyMade {
+    const KIND: &'static str = "copy.made";
+}
+
+impl Record for ChangesObserved {
+    const KIND: &'static str = "changes";
+}
+
+impl Record for Checked {
+    const KIND: &'static str = "check";
 }
 
 impl Record for RunFinished {

@@ -13,6 +13,7 @@
 //! - One approval path, one way to end a run: its processes are gone before its result is.
 
 mod boundary;
+mod capture;
 mod child;
 mod clock;
 mod command;

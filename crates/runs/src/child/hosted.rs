@@ -9,15 +9,20 @@
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex as Blocking, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use deputize_authority::{Grant, GrantDigest};
 use deputize_boundary::plan::CopyPlace;
-use deputize_boundary::{Boundary, BoundaryPlan, HostFacts, PinnedProgram, Purpose, SelfTest};
+use deputize_boundary::{
+    Boundary, BoundaryPlan, CommandSpec, HostFacts, PinnedProgram, Purpose, SelfTest,
+};
 use deputize_tools::{Request, Response};
 use tokio::sync::Mutex;
 
 use crate::boundary::{Chosen, Probe, Weaker, start};
+use crate::capture::{Captured, capture};
 use crate::worker::{Silent, WorkerLink};
 use crate::{RunError, Spawner};
 
@@ -29,7 +34,29 @@ pub struct Boundaries {
     known: Arc<Mutex<Known>>,
 }
 
-type Known = HashMap<GrantDigest, Weak<Hosted>>;
+type Known = HashMap<Key, Weak<Hosted>>;
+
+/// What runs must have in common to share a boundary.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    grant: GrantDigest,
+    /// Where the copy lies that is written to: each run has its own.
+    copy: Option<PathBuf>,
+}
+
+impl Key {
+    fn new(grant: &Grant, copy: &CopyPlace) -> Self {
+        let copy = match copy {
+            CopyPlace::Planned => None,
+            CopyPlace::Overlay { layers } => Some(layers.clone()),
+            CopyPlace::Mirror { tree } => Some(tree.clone()),
+        };
+        Self {
+            grant: grant.digest(),
+            copy,
+        }
+    }
+}
 
 /// A boundary with its worker.
 pub(super) struct Hosted {
@@ -63,21 +90,22 @@ impl Boundaries {
         &self,
         grant: &Grant,
         host: &HostFacts,
+        copy: &CopyPlace,
         probe_folder: &std::path::Path,
     ) -> Result<Arc<Hosted>, RunError> {
         // Held during the start, so that equal grants that come together start one boundary.
         let mut known = Arc::clone(&self.known).lock_owned().await;
-        let digest = grant.digest();
-        if let Some(hosted) = known.get(&digest).and_then(Weak::upgrade) {
+        let key = Key::new(grant, copy);
+        if let Some(hosted) = known.get(&key).and_then(Weak::upgrade) {
             return Ok(hosted);
         }
         known.retain(|_, hosted| hosted.strong_count() > 0);
         let probe = Probe::new(probe_folder)?;
         let (spawner, program) = (self.spawner.clone(), Arc::clone(&self.program));
-        let (grant, host) = (grant.clone(), host.clone());
+        let (grant, host, copy) = (grant.clone(), host.clone(), copy.clone());
         let begun = tokio::task::spawn_blocking(move || -> Result<_, RunError> {
-            let hosted = Arc::new(Hosted::begin(&spawner, program, grant, host, probe)?);
-            known.insert(digest, Arc::downgrade(&hosted));
+            let hosted = Arc::new(Hosted::begin(&spawner, program, grant, host, copy, probe)?);
+            known.insert(key, Arc::downgrade(&hosted));
             // Where nobody waits for it any more, it ends here, and the lock is let go of after that.
             Ok((hosted, known))
         });
@@ -98,18 +126,11 @@ impl Hosted {
         program: Arc<PinnedProgram>,
         grant: Grant,
         host: HostFacts,
+        copy: CopyPlace,
         probe: Probe,
     ) -> Result<Self, RunError> {
         let (chosen, probe) = spawner.run(move || {
-            let chosen = start(
-                &program,
-                &grant,
-                &host,
-                &CopyPlace::Planned,
-                &probe,
-                None,
-                Purpose::Serve,
-            );
+            let chosen = start(&program, &grant, &host, &copy, &probe, None, Purpose::Serve);
             (chosen, probe)
         })?;
         let Chosen {
@@ -147,6 +168,15 @@ impl Hosted {
         Ok(answer)
     }
 
+    /// Runs a command and captures its output. Where nobody waits for it any more, it is ended.
+    pub(super) async fn command(
+        &self,
+        spec: CommandSpec,
+        timeout: Duration,
+    ) -> Result<Captured, Lost> {
+        self.standing.command(spec, timeout).await
+    }
+
     /// Ends the boundary and waits until nothing of it is left.
     pub(super) async fn stop(self) -> Result<(), RunError> {
         drop(self.link);
@@ -165,6 +195,21 @@ impl Standing {
             Ok(socket)
         });
         opened.await.map_err(|_| Lost::Stopped)?
+    }
+
+    async fn command(&self, spec: CommandSpec, timeout: Duration) -> Result<Captured, Lost> {
+        let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+        let (given_up, held) = pipe.map_err(|error| Silent::Socket(error.into()))?;
+        let standing = self.clone();
+        let ran = tokio::task::spawn_blocking(move || {
+            let mut boundary = standing.boundary();
+            let boundary = boundary.as_mut().ok_or(Lost::Stopped)?;
+            Ok(capture(boundary, &spec, timeout, &given_up)?)
+        });
+        let ran = ran.await.map_err(|_| Lost::Stopped)?;
+        // Until here: where this future is dropped, the command learns of it by the pipe.
+        drop(held);
+        ran
     }
 
     async fn stop(self) -> Result<(), RunError> {
@@ -186,7 +231,7 @@ impl Standing {
 pub(super) enum Lost {
     #[error("the boundary was stopped")]
     Stopped,
-    #[error("no worker can be started")]
+    #[error("the boundary failed")]
     Boundary(#[from] deputize_boundary::BoundaryError),
     #[error("the worker gave no answer")]
     Silent(#[from] Silent),

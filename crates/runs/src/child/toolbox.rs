@@ -5,6 +5,7 @@ use std::sync::Arc;
 use deputize_agent::{CallOutcome, Claim, Decision, Finding, Finished};
 use deputize_authority::{Grant, Level, Untrusted};
 use deputize_boundary::HostFacts;
+use deputize_boundary::plan::CopyPlace;
 use deputize_gate::{Call, Context, Sealed, Verdict, admit, decide, queries};
 use deputize_ledger as ledger;
 use deputize_model::ToolUse;
@@ -61,8 +62,12 @@ impl Toolbox {
     async fn hosted(&self) -> Result<&Arc<Hosted>, RunError> {
         self.hosted
             .get_or_try_init(|| {
-                self.boundaries
-                    .get(&self.grant, &self.host, &self.probe_folder)
+                self.boundaries.get(
+                    &self.grant,
+                    &self.host,
+                    &CopyPlace::Planned,
+                    &self.probe_folder,
+                )
             })
             .await
     }
