@@ -38,8 +38,9 @@ impl FilterSet {
         let groups = match kind {
             Kind::Command => command_groups(level),
             Kind::Worker => vec![worker_group(&[])],
+            // The list of what is allowed comes last: no further filter can be loaded under it.
             Kind::WritingWorker => {
-                vec![worker_group(WRITING), Group::refuse(set_id(), libc::EPERM)]
+                vec![Group::refuse(set_id(), libc::EPERM), worker_group(WRITING)]
             }
         };
         groups

@@ -200,17 +200,24 @@ fn keep(root: &Path, paths: &[PathBuf]) -> Result<(), BoundaryError> {
 }
 
 fn pin_rows(workspace: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
+    let is_there = |path: &Path| std::fs::symlink_metadata(path).is_ok();
+    // What is made in a copy reaches nobody before it is applied, and is held back then: no folder of
+    // these names has to stand in the child's way.
+    let plants = maker.ground == Ground::Folder;
     // Where there is no repository, none is planted.
     let git = workspace.join(".git");
-    if std::fs::symlink_metadata(&git).is_err() {
+    if plants && !is_there(&git) {
         pin_row(&git, Shape::Folder, maker)?;
     }
     for row in PROTECTED
         .iter()
         .filter(|row| !row.path.starts_with(".git/"))
     {
-        // Always a folder: git doesn't see an empty one, so that none of them is ever committed.
-        pin_row(&workspace.join(row.path), Shape::Folder, maker)?;
+        let path = workspace.join(row.path);
+        if plants || is_there(&path) {
+            // Always a folder: git doesn't see an empty one, so that none of them is ever committed.
+            pin_row(&path, Shape::Folder, maker)?;
+        }
     }
     Ok(())
 }

@@ -62,7 +62,9 @@ fn state(promise: Promise, grant: &Grant, host: &HostFacts, level: Level) -> Pro
             kernel(promise, "nothing in the workspace is writable")
         }
         Promise::ProtectedPaths if full && works_on_copy(grant) => PromiseState {
-            limit: Some("new repositories in the copy are held back when it is applied".to_owned()),
+            limit: Some(
+                "those that a command makes anew are held back when the copy is applied".to_owned(),
+            ),
             ..kernel(promise, "read-only mounts in the copy")
         },
         Promise::ProtectedPaths if full => PromiseState {

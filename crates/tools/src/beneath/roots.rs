@@ -54,7 +54,9 @@ impl Roots {
         let roots = Self { anchors };
         if let Ok(found) = roots.find(workspace.path()) {
             let identity = found.identity();
-            if (identity.device, identity.inode) != (workspace.device, workspace.inode) {
+            if !workspace.mode.is_copy()
+                && (identity.device, identity.inode) != (workspace.device, workspace.inode)
+            {
                 return Err(OpenError::WorkspaceChanged);
             }
         }
