@@ -1,7 +1,9 @@
 //! What a run is given.
 
-use deputize_authority::{Budget, Tool};
+use deputize_authority::{Budget, Tool, WorkspaceMode};
 use deputize_model::{ModelLabel, Price, ToolSpec};
+
+use crate::Schema;
 
 /// Everything that the loop needs to know about its run. It holds no rights: those are in the grant.
 #[derive(Debug, Clone)]
@@ -12,6 +14,8 @@ pub struct Brief {
     pub prompt: String,
     /// The folder that the child works in, as an absolute path.
     pub workspace: String,
+    /// Where the child's writes go, if it has any.
+    pub workspace_mode: WorkspaceMode,
     /// The tools in effect.
     pub tools: Vec<OfferedTool>,
     /// How much may be used.
@@ -28,6 +32,10 @@ pub struct Brief {
     pub definition: Option<String>,
     /// Instructions that were found in the project: its text, not the principal's.
     pub project: Option<String>,
+    /// The command that must pass before the run is `ok`.
+    pub check: Option<String>,
+    /// What the answer must look like.
+    pub schema: Option<Schema>,
 }
 
 /// A tool that the child can call.
@@ -70,6 +78,13 @@ impl CallKind {
 }
 
 impl Brief {
+    /// Whether the child can change anything.
+    pub(crate) fn may_change_state(&self) -> bool {
+        self.tools
+            .iter()
+            .any(|offered| offered.kind.may_change_state())
+    }
+
     /// The kind of a call by its tool's name. A tool that isn't offered changes nothing: the gate
     /// refuses it, with its own reason, before a budget for what it would do matters.
     pub(crate) fn kind(&self, tool: &str) -> CallKind {
@@ -90,6 +105,7 @@ pub(crate) mod tests {
             run: "run-1".to_owned(),
             prompt: "Where are limits enforced?".to_owned(),
             workspace: "/work/repo".to_owned(),
+            workspace_mode: WorkspaceMode::CopyOnWrite,
             tools: [Tool::Read, Tool::Grep]
                 .map(|tool| OfferedTool {
                     spec: ToolSpec {
@@ -107,6 +123,8 @@ pub(crate) mod tests {
             max_output_tokens: 1000,
             definition: None,
             project: None,
+            check: None,
+            schema: None,
         }
     }
 

@@ -82,17 +82,37 @@ fn plain(text: &str, workspace: &str) -> Draft {
 
 /// The JSON object that the text is, or ends with.
 fn object(text: &str) -> Option<Map<String, Value>> {
-    let json = match text.strip_suffix("```") {
-        Some(before) => {
-            let start = before.rfind("```json")? + "```json".len();
-            &before[start..]
-        }
-        None => text,
-    };
-    match serde_json::from_str(json.trim()) {
+    match serde_json::from_str(json_part(text)?) {
         Ok(Value::Object(fields)) => Some(fields),
         _ => None,
     }
+}
+
+/// What may be JSON in a text: the last ```json block when the text ends with a block, else all of
+/// it. `None` when the last block is of another kind.
+pub(crate) fn json_part(text: &str) -> Option<&str> {
+    match text.strip_suffix("```") {
+        Some(before) => {
+            let start = before.rfind("```json")? + "```json".len();
+            Some(before[start..].trim())
+        }
+        None => Some(text.trim()),
+    }
+}
+
+/// Reads an answer that is valid by the caller's schema: its own `summary`, or all of it in short,
+/// and the places that it lists or mentions.
+pub(crate) fn of_answer(answer: &Value, workspace: &str) -> Draft {
+    let text = answer.to_string();
+    let own = answer
+        .as_object()
+        .and_then(|fields| structured(fields, workspace))
+        .filter(|draft| !draft.summary.is_empty());
+    let mut draft = own.unwrap_or_else(|| plain(&text, workspace));
+    // What isn't in our form of evidence may well be the caller's own field.
+    draft.warnings.clear();
+    draft.summary = cut(&draft.summary, MAX_SUMMARY_BYTES);
+    draft
 }
 
 fn structured(fields: &Map<String, Value>, workspace: &str) -> Option<Draft> {

@@ -10,6 +10,8 @@
 //! - Every call that a model asks for gets exactly one result, and a run ends with exactly one
 //!   [`Effect::Finish`].
 //! - An empty final text is never `ok`; a run that is cut short salvages what it has (D5).
+//! - A run with a check is `ok` only after [`Event::CheckFinished`] said that it passed, and one with
+//!   a [`Schema`] only with an answer that is valid by it.
 //! - Evidence is in a result only after somebody looked ([`Effect::CheckEvidence`]).
 //! - Text has no power (D8): only typed events allow, refuse, extend or cancel.
 //!
@@ -30,13 +32,17 @@ mod notice;
 mod prompt;
 mod protocol;
 mod result;
+mod schema;
 
 pub use brief::{Brief, CallKind, OfferedTool};
 pub use clock::{Millis, SLOW_MS, STALLED_MS, Silence};
 pub use contract::MAX_SUMMARY_BYTES;
 pub use evidence::{Claim, Finding, MAX_EVIDENCE};
 pub use frame::MAX_RESULT_BYTES;
-pub use machine::{Activity, GRACE_MS, MAX_CALLS_PER_TURN, MAX_INVALID_IN_A_ROW, Snapshot, State};
+pub use machine::{
+    Activity, GRACE_MS, MAX_CALLS_PER_TURN, MAX_CHECK_OUTPUT_BYTES, MAX_FAILED_CHECKS,
+    MAX_INVALID_ANSWERS, MAX_INVALID_IN_A_ROW, Snapshot, State,
+};
 pub use meter::{Amounts, Exhausted, Gauge, Meter, Reservation};
 pub use notice::Notice;
 pub use prompt::system_prompt;
@@ -44,3 +50,4 @@ pub use protocol::{CallOutcome, CancelReason, Decision, Effect, Event, Finished}
 pub use result::{
     Blocked, Change, ChangeKind, Check, CheckOutcome, Evidence, Refused, RunResult, Spent, Status,
 };
+pub use schema::{MAX_ANSWER_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH, Schema};

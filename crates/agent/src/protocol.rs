@@ -5,7 +5,7 @@ use std::fmt;
 use deputize_authority::{Budget, Untrusted};
 use deputize_model::{ModelError, ToolUse, Turn, TurnRequest};
 
-use crate::{Claim, Finding, Notice, RunResult};
+use crate::{CheckOutcome, Claim, Finding, Notice, RunResult};
 
 /// Something that happened outside.
 ///
@@ -60,6 +60,13 @@ pub enum Event {
     },
     /// Claims were looked up; one finding per claim, in their order.
     EvidenceChecked(Vec<Finding>),
+    /// The check ended ([`Effect::RunCheck`]), or could not be run.
+    CheckFinished {
+        /// How it went.
+        outcome: CheckOutcome,
+        /// What it wrote, or why it could not be run.
+        output: Untrusted,
+    },
     /// Time passed. Comes at [`crate::State::next_deadline`], or more often.
     Tick,
     /// A person, or the host's end, stops the run.
@@ -160,6 +167,14 @@ pub enum Effect {
         /// The number of the call.
         call: u64,
     },
+    /// Run the check, as the child's commands run and with what they wrote. The answer is
+    /// [`Event::CheckFinished`]. It is the runtime's own: no call, and not the child's budget.
+    RunCheck {
+        /// The command, as the principal gave it.
+        command: String,
+    },
+    /// Stop the check. No answer is expected any more.
+    DropCheck,
     /// Look claims up. The answer is [`Event::EvidenceChecked`].
     CheckEvidence(Vec<Claim>),
     /// Show and record something.

@@ -4,6 +4,7 @@ use deputize_authority::{Budget, Dimension, Untrusted};
 use deputize_ledger::Receipt;
 use deputize_model::ModelLabel;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,8 +61,8 @@ impl Status {
 /// What a run hands back.
 ///
 /// # Trust
-/// `summary` and every `note` and `quote` are the child's text: data, capped, to be escaped when
-/// shown. `evidence` was looked up; `warnings`, `usage`, `changes`, `checks` and `receipt` are the
+/// `summary`, `answer` and every `note` and `quote` are the child's text, a check's `output` is its
+/// command's: data, capped, to be escaped when shown. `evidence` was looked up; `warnings`, `usage`, `changes`, `checks` and `receipt` are the
 /// runtime's own words and observations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
@@ -75,6 +76,9 @@ pub struct RunResult {
     pub model_label: ModelLabel,
     /// What the child says.
     pub summary: Untrusted,
+    /// The answer by the schema that was asked for; `None` where none was, or none was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
     /// Places that bear it out, each looked up.
     pub evidence: Vec<Evidence>,
     /// What a reader should know before relying on it. Each begins with what it is about.
@@ -188,6 +192,8 @@ pub struct Check {
     pub command: String,
     /// How it went.
     pub outcome: CheckOutcome,
+    /// The end of what it wrote, or why it could not be run.
+    pub output: Untrusted,
 }
 
 /// How a check went.

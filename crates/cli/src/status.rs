@@ -136,6 +136,7 @@ impl Line {
                 format!("{} waits for approval", deputize_authority::escape(tool))
             }
             Activity::Closing => "writing the result".to_owned(),
+            Activity::Proving => "running the check".to_owned(),
             Activity::Checking => "checking evidence".to_owned(),
             Activity::Done => "done".to_owned(),
         };

@@ -151,6 +151,7 @@ impl State {
                 }
                 self.refuse_all(calling.queue, why);
             }
+            Phase::Proving(_) => self.drop_check(why),
             Phase::New | Phase::Checking(_) | Phase::Done => {}
         }
     }

@@ -20,6 +20,9 @@ const MAX_SALVAGED_PER_RESULT: usize = 4;
 /// Places that are salvaged from a whole run.
 const MAX_SALVAGED: usize = 32;
 
+/// The most bytes of a text beside calls that are quoted: what it found so far, not how it thinks.
+const MAX_ASIDE_BYTES: usize = 4 * 1024;
+
 /// The most bytes of a finding's reason that are repeated in a warning.
 const MAX_WHY_BYTES: usize = 200;
 
@@ -35,6 +38,10 @@ impl State {
     pub(super) fn cancel(&mut self, reason: CancelReason) {
         let draft = match std::mem::replace(&mut self.phase, Phase::Done) {
             Phase::Checking(draft) => Some(draft),
+            Phase::Proving(draft) => {
+                self.drop_check("the run was stopped");
+                Some(draft)
+            }
             other => {
                 self.phase = other;
                 None
@@ -57,11 +64,11 @@ impl State {
     /// Ends the run with what is left of its work.
     pub(super) fn salvage(&mut self) {
         let draft = self.salvaged();
-        self.check(draft);
+        self.look_up(draft);
     }
 
     /// Has the claims of a draft looked up.
-    pub(super) fn check(&mut self, draft: Draft) {
+    pub(super) fn look_up(&mut self, draft: Draft) {
         if draft.claims.is_empty() {
             self.finish(draft, Vec::new());
             return;
@@ -143,12 +150,13 @@ impl State {
             model: self.brief.model.clone(),
             model_label: self.brief.model_label,
             summary: Untrusted::new(draft.summary),
+            answer: self.answer.take(),
             evidence,
             warnings: std::mem::take(&mut self.warnings),
             blocked,
             usage: self.spent(),
             changes: Vec::new(),
-            checks: Vec::new(),
+            checks: std::mem::take(&mut self.checks),
             receipt: None,
         })));
     }
@@ -176,24 +184,34 @@ impl State {
         }
     }
 
-    /// What is left: the last text of the child as summary, and the places it looked at.
+    /// What is left: the last answer that the child gave, if it gave one, and the places that it
+    /// looked at. What it wrote beside its calls is no answer, and is quoted as what it is.
     fn salvaged(&self) -> Draft {
         let written = self
             .messages
             .iter()
             .rev()
             .find_map(|message| match message {
-                Message::Assistant { text, .. } => {
+                Message::Assistant { text, calls } => {
                     let draft = contract::read(text, &self.brief.workspace);
-                    (!draft.summary.is_empty()).then_some(draft)
+                    (!draft.summary.is_empty()).then_some((draft, calls.is_empty()))
                 }
                 Message::User(_) | Message::ToolResult { .. } => None,
             });
         let mut draft = match written {
-            Some(mut draft) => {
+            Some((mut draft, true)) => {
                 draft
                     .warnings
-                    .push("summary: the last text before the run ended".to_owned());
+                    .push("summary: the last answer before the run ended".to_owned());
+                draft
+            }
+            Some((mut draft, false)) => {
+                draft.summary = format!(
+                    "The run ended before it wrote an answer ({}). Beside its last calls it wrote: \
+                     \"{}\"",
+                    self.cause(),
+                    cut(&draft.summary, MAX_ASIDE_BYTES)
+                );
                 draft
             }
             None => Draft {
@@ -225,7 +243,7 @@ impl State {
     /// Files that calls named and got an answer for, and places that those answers mention.
     fn places_looked_at(&self) -> Vec<Stated> {
         let workspace = &self.brief.workspace;
-        let mut asked: Vec<(&str, &str)> = Vec::new();
+        let mut asked: Vec<(&str, &str, &'static str)> = Vec::new();
         let mut places = Vec::new();
         for message in &self.messages {
             match message {
@@ -233,7 +251,12 @@ impl State {
                     asked.clear();
                     asked.extend(calls.iter().filter_map(|call| {
                         let path = call.arguments.get("path")?.as_str()?;
-                        (call.name == "read").then_some((call.id.as_str(), path))
+                        let note = match call.name.as_str() {
+                            "read" => LOOKED_AT,
+                            "write" | "edit" => WRITTEN,
+                            _ => return None,
+                        };
+                        Some((call.id.as_str(), path, note))
                     }));
                 }
                 Message::ToolResult {
@@ -241,17 +264,19 @@ impl State {
                     content,
                     outcome: deputize_model::ToolOutcome::Answered,
                 } => {
-                    let read = asked
+                    let named = asked
                         .iter()
-                        .find(|(call, _)| call == id)
-                        .map(|(_, path)| relative(path, workspace))
-                        .filter(|path| !path.is_empty() && path.len() <= MAX_PATH_BYTES);
-                    match read {
-                        Some(path) => places.push(observed(path, None)),
+                        .find(|(call, _, _)| call == id)
+                        .map(|(_, path, note)| (relative(path, workspace), *note))
+                        .filter(|(path, _)| !path.is_empty() && path.len() <= MAX_PATH_BYTES);
+                    match named {
+                        Some((path, note)) => places.push(observed(path, None, note)),
                         None => places.extend(
                             mentions(content, workspace, MAX_SALVAGED_PER_RESULT)
                                 .into_iter()
-                                .map(|found| observed(&found.claim.path, found.claim.line)),
+                                .map(|found| {
+                                    observed(&found.claim.path, found.claim.line, LOOKED_AT)
+                                }),
                         ),
                     }
                 }
@@ -265,14 +290,20 @@ impl State {
     }
 }
 
-fn observed(path: &str, line: Option<u64>) -> Stated {
+/// What is noted about a place that a call looked at, or that its output names.
+const LOOKED_AT: &str = "looked at during the run";
+
+/// What is noted about a file that a call wrote.
+const WRITTEN: &str = "written during the run";
+
+fn observed(path: &str, line: Option<u64>, note: &str) -> Stated {
     Stated {
         claim: Claim {
             path: path.to_owned(),
             line,
             quote: None,
         },
-        note: "looked at during the run".to_owned(),
+        note: note.to_owned(),
         source: Source::Observed,
     }
 }

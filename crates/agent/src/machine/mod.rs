@@ -1,11 +1,12 @@
 //! The machine itself: one value, one step per event.
 //!
-//! `turns` asks the model, `calls` runs what it asks for, `ending` makes the result, `snapshot`
-//! shows where it stands. A run is in one [`Phase`] at a time; what doesn't fit the phase (an answer
+//! `turns` asks the model, `calls` runs what it asks for, `proving` holds the answer against
+//! schema and check, `ending` makes the result, `snapshot` shows where it stands. A run is in one [`Phase`] at a time; what doesn't fit the phase (an answer
 //! that comes after it was given up) is ignored.
 
 mod calls;
 mod ending;
+mod proving;
 mod snapshot;
 mod turns;
 
@@ -18,11 +19,12 @@ use crate::clock::{Clock, Idle, Millis, Silence};
 use crate::contract::Draft;
 use crate::guard::LoopGuard;
 use crate::{
-    Brief, CallKind, CancelReason, Effect, Event, Meter, Notice, Refused, Reservation, Spent,
-    system_prompt,
+    Brief, CallKind, CancelReason, Check, Effect, Event, Meter, Notice, Refused, Reservation,
+    Spent, system_prompt,
 };
 
 pub use calls::{MAX_CALLS_PER_TURN, MAX_INVALID_IN_A_ROW};
+pub use proving::{MAX_CHECK_OUTPUT_BYTES, MAX_FAILED_CHECKS, MAX_INVALID_ANSWERS};
 pub use snapshot::{Activity, Snapshot};
 
 /// How long writing the result, and looking its evidence up, may take once the clocks ran out.
@@ -50,6 +52,11 @@ pub struct State {
     refused_calls: u64,
     refusals: Vec<Refused>,
     invalid_in_a_row: u64,
+    invalid_answers: usize,
+    /// The answer, valid by the schema.
+    answer: Option<serde_json::Value>,
+    /// The rounds of the check, first to last.
+    checks: Vec<Check>,
     usage: Usage,
     warnings: Vec<String>,
     effects: Vec<Effect>,
@@ -60,6 +67,9 @@ enum Phase {
     New,
     Asking(Asking),
     Calling(Calling),
+    /// The check runs.
+    Proving(Draft),
+    /// Evidence is looked up.
     Checking(Draft),
     Done,
 }
@@ -141,6 +151,9 @@ impl State {
             refused_calls: 0,
             refusals: Vec::new(),
             invalid_in_a_row: 0,
+            invalid_answers: 0,
+            answer: None,
+            checks: Vec::new(),
             usage: Usage::NONE,
             warnings: Vec::new(),
             effects: Vec::new(),
@@ -218,6 +231,7 @@ impl State {
                 }
             }
             Event::CallFinished { call, outcome } => self.call_finished(call, outcome),
+            Event::CheckFinished { outcome, output } => self.check_finished(outcome, &output),
             Event::EvidenceChecked(findings) => self.evidence_checked(findings),
             Event::Cancel(reason) => self.cancel(reason),
             Event::HostFailed { code, message } => self.fail(code, &message),
@@ -259,6 +273,7 @@ impl State {
             {
                 Idle::Excused
             }
+            Phase::Proving(_) => Idle::Excused,
             _ => Idle::Counts,
         }
     }

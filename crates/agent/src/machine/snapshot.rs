@@ -34,6 +34,8 @@ pub enum Activity {
     },
     /// The result is written without tools.
     Closing,
+    /// The check runs.
+    Proving,
     /// Evidence is looked up.
     Checking,
     /// It ended.
@@ -87,6 +89,7 @@ impl State {
                     }
                 }
             },
+            Phase::Proving(_) => Activity::Proving,
             Phase::Checking(_) => Activity::Checking,
             Phase::Done => Activity::Done,
         }

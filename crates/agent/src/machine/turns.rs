@@ -74,6 +74,13 @@ impl State {
     pub(super) fn exhausted(&mut self, dimension: Dimension) {
         self.ending = Some(Ending::Exhausted(dimension));
         self.notice(Notice::Exhausted(dimension));
+        match std::mem::replace(&mut self.phase, Phase::Done) {
+            Phase::Proving(draft) => {
+                self.check_cut_short(draft, dimension);
+                return;
+            }
+            other => self.phase = other,
+        }
         self.give_up("the run's budget is used up");
         let text = closing(self.meter.gauge(dimension));
         match self.plan(Purpose::Closing, &text) {
@@ -170,7 +177,10 @@ impl State {
                 .warnings
                 .push("answer: cut short at the limit of output tokens".to_owned());
         }
-        self.check(draft);
+        match self.ending {
+            Some(_) => self.prove_last(text, draft),
+            None => self.prove(text, draft),
+        }
     }
 
     fn ask(&mut self, plan: Plan, purpose: Purpose) {

@@ -120,7 +120,11 @@ fn an_empty_end_salvages_what_was_written_before() {
     host.check(vec![Finding::Holds]);
     let result = host.result();
     assert_eq!(result.status, Status::Error);
-    assert_eq!(result.summary.raw(), "The limit is in src/1.rs:4.");
+    assert_eq!(
+        result.summary.raw(),
+        "The run ended before it wrote an answer (empty_result). Beside its last calls it wrote: \
+         \"The limit is in src/1.rs:4.\""
+    );
     assert_eq!(result.evidence.len(), 1);
 }
 

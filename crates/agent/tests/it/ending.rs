@@ -57,10 +57,79 @@ fn a_last_turn_that_fails_or_is_empty_is_salvaged() {
         host.check(vec![Finding::Holds]);
         let result = host.result();
         assert_eq!(result.status, Status::BudgetExhausted);
-        assert_eq!(result.summary.raw(), "Reading src/1.rs:1 now.");
+        assert_eq!(
+            result.summary.raw(),
+            "The run ended before it wrote an answer (turns used up). Beside its last calls it \
+             wrote: \"Reading src/1.rs:1 now.\""
+        );
         assert_eq!(result.evidence.len(), 1);
         assert_eq!(result.usage.turns, 2);
     }
+}
+
+/// D5: what a model says while it works is no result, however the run ends.
+#[test]
+fn words_beside_a_call_are_not_the_result_of_a_failed_run() {
+    let mut host = Host::start(brief(turns(9)));
+    let mut turn = read(1);
+    turn.text = "Searching the code.".to_owned();
+    host.reply(turn);
+    host.answer("x");
+    host.event(Event::ModelFailed {
+        turn: 2,
+        error: failed(),
+    });
+    host.check(vec![Finding::Holds]);
+    let summary = host.result().summary.raw();
+    assert!(
+        summary.starts_with("The run ended before it wrote an answer (model_unavailable)."),
+        "{summary}"
+    );
+    assert!(
+        !host
+            .result()
+            .warnings
+            .iter()
+            .any(|warning| warning.starts_with("summary: "))
+    );
+}
+
+/// D2: what a run wrote is observed, as what it read is.
+#[test]
+fn files_that_were_written_are_observed() {
+    let mut host = Host::start(brief(turns(9)));
+    for (tool, arguments, output) in [
+        ("write", serde_json::json!({"path": "src/new.rs"}), "ok"),
+        ("edit", serde_json::json!({"path": "src/old.rs"}), "ok"),
+        (
+            "bash",
+            serde_json::json!({"command": "make"}),
+            "src/c.rs:4: warning",
+        ),
+    ] {
+        host.reply(calls(&[(tool, arguments)]));
+        host.answer(output);
+    }
+    host.event(Event::ModelFailed {
+        turn: 4,
+        error: failed(),
+    });
+    assert_eq!(host.claims(), ["src/new.rs", "src/old.rs", "src/c.rs:4"]);
+    host.check(vec![Finding::Holds; 3]);
+    let notes: Vec<&str> = host
+        .result()
+        .evidence
+        .iter()
+        .map(|evidence| evidence.note.raw())
+        .collect();
+    assert_eq!(
+        notes,
+        [
+            "written during the run",
+            "written during the run",
+            "looked at during the run"
+        ]
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use deputize_agent::{
     Brief, CallKind, CallOutcome, Decision, Effect, Event, Finished, Millis, Notice, OfferedTool,
     RunResult, State,
 };
-use deputize_authority::{Budget, Untrusted};
+use deputize_authority::{Budget, Untrusted, WorkspaceMode};
 use deputize_model::{ModelLabel, Stop, ToolSpec, ToolUse, Turn, TurnRequest, Usage};
 use serde_json::{Value, json};
 
@@ -22,6 +22,7 @@ pub(crate) fn brief(budget: Budget) -> Brief {
         run: "run-1".to_owned(),
         prompt: "Where are limits enforced?".to_owned(),
         workspace: WORKSPACE.to_owned(),
+        workspace_mode: WorkspaceMode::CopyOnWrite,
         tools: kinds
             .map(|(name, kind)| OfferedTool {
                 spec: ToolSpec {
@@ -39,6 +40,8 @@ pub(crate) fn brief(budget: Budget) -> Brief {
         max_output_tokens: 1000,
         definition: None,
         project: None,
+        check: None,
+        schema: None,
     }
 }
 

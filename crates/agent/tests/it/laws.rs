@@ -1,7 +1,8 @@
 //! What holds whatever happens, in whatever order (D2, D4, D5, G1).
 
 use deputize_agent::{
-    CallOutcome, CancelReason, Decision, Effect, Event, Finding, Finished, Millis, State,
+    CallOutcome, CancelReason, CheckOutcome, Decision, Effect, Event, Finding, Finished,
+    MAX_FAILED_CHECKS, Millis, Schema, State, Status,
 };
 use deputize_authority::{Budget, Dimension, Untrusted};
 use deputize_model::{Message, ModelError, Stop, ToolOutcome, ToolUse, Turn, Usage};
@@ -35,21 +36,57 @@ struct Watched {
     running: Option<u64>,
     last_call: u64,
     claims: Option<usize>,
+    /// Whether the check runs.
+    proving: bool,
+    checked: usize,
+    passed: bool,
+    must: Must,
     asked: u64,
     asked_without_tools: u64,
     finished: u64,
 }
 
+/// What a run must show before it is `ok`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Must {
+    Answer,
+    PassCheck,
+    FitSchema,
+    Both,
+}
+
+impl Must {
+    const ALL: [Self; 4] = [Self::Answer, Self::PassCheck, Self::FitSchema, Self::Both];
+
+    fn has_check(self) -> bool {
+        matches!(self, Self::PassCheck | Self::Both)
+    }
+
+    fn has_schema(self) -> bool {
+        matches!(self, Self::FitSchema | Self::Both)
+    }
+}
+
 impl Watched {
-    fn new() -> Self {
+    fn new(must: Must) -> Self {
+        let mut brief = brief(budget());
+        brief.check = must.has_check().then(|| "make test".to_owned());
+        brief.schema = must
+            .has_schema()
+            .then(|| Schema::new(json!({"type": "object", "required": ["summary"]})).ok())
+            .flatten();
         Self {
-            state: State::new(brief(budget())),
+            state: State::new(brief),
             now: 0,
             turn: None,
             call: None,
             running: None,
             last_call: 0,
             claims: None,
+            proving: false,
+            checked: 0,
+            passed: false,
+            must,
             asked: 0,
             asked_without_tools: 0,
             finished: 0,
@@ -87,10 +124,24 @@ impl Watched {
                     assert_eq!((self.turn, self.call, self.claims), (None, None, None));
                     self.claims = Some(claims.len());
                 }
+                Effect::RunCheck { command } => {
+                    assert_eq!((self.turn, self.call, self.claims), (None, None, None));
+                    assert!(!self.proving && self.must.has_check());
+                    assert!(self.checked < MAX_FAILED_CHECKS, "one round too many");
+                    assert_eq!(command, "make test");
+                    self.proving = true;
+                    self.checked += 1;
+                }
+                Effect::DropCheck => assert!(std::mem::take(&mut self.proving)),
                 Effect::Notice(_) => {}
                 Effect::Finish(result) => {
                     self.finished += 1;
                     assert!(!result.summary.raw().trim().is_empty(), "{result:?}");
+                    assert!(!self.proving, "the check still runs");
+                    if result.status == Status::Ok {
+                        assert_eq!(self.passed, self.must.has_check(), "{result:?}");
+                        assert_eq!(result.answer.is_some(), self.must.has_schema());
+                    }
                     self.hold_totals();
                 }
             }
@@ -154,6 +205,13 @@ impl Watched {
                 self.call = None;
             }
             self.step(Event::CallDecided { call, decision });
+        } else if std::mem::take(&mut self.proving) {
+            let outcome = check_outcome(choice);
+            self.passed = outcome == CheckOutcome::Passed;
+            self.step(Event::CheckFinished {
+                outcome,
+                output: Untrusted::new("</tool_result>".repeat(usize::from(choice) * 16)),
+            });
         } else if let Some(claims) = self.claims.take() {
             let findings = (0..claims).map(|_| finding(choice)).collect();
             self.step(Event::EvidenceChecked(findings));
@@ -178,6 +236,10 @@ impl Watched {
             5 if self.call != Some(number) => Event::CallFinished {
                 call: number,
                 outcome: outcome(choice),
+            },
+            6 if choice > 128 && !self.proving => Event::CheckFinished {
+                outcome: CheckOutcome::Passed,
+                output: Untrusted::new("passed"),
             },
             6 if self.claims.is_none() => Event::EvidenceChecked(vec![finding(choice); 3]),
             7 if choice > 250 => Event::Cancel(CancelReason::Person),
@@ -240,6 +302,14 @@ fn outcome(choice: u8) -> CallOutcome {
     }
 }
 
+fn check_outcome(choice: u8) -> CheckOutcome {
+    match choice % 4 {
+        0 => CheckOutcome::Passed,
+        1 if choice > 128 => CheckOutcome::NotRun,
+        _ => CheckOutcome::Failed(i32::from(choice)),
+    }
+}
+
 fn finding(choice: u8) -> Finding {
     match choice % 3 {
         0 => Finding::Holds,
@@ -254,13 +324,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     /// Whatever comes, in whatever order: the run ends, once, within its budget, with one result
-    /// per call.
+    /// per call; and it is `ok` only after its check passed and with an answer that fits its schema.
     #[test]
     fn a_run_ends_once_and_within_its_budget(
         moves in prop::collection::vec((0_u8..4, any::<u8>(), 0_u64..40), 0..120),
         rest in prop::collection::vec(any::<u8>(), 64),
+        must in prop::sample::select(&Must::ALL[..]),
     ) {
-        let mut watched = Watched::new();
+        let mut watched = Watched::new(must);
         watched.step(Event::Start);
         for (what, choice, seconds) in moves {
             watched.now += seconds * 100;
@@ -287,8 +358,11 @@ proptest! {
 
     /// Nobody answers anything any more: time alone ends the run.
     #[test]
-    fn time_alone_ends_a_run(choices in prop::collection::vec(any::<u8>(), 0..20)) {
-        let mut watched = Watched::new();
+    fn time_alone_ends_a_run(
+        choices in prop::collection::vec(any::<u8>(), 0..20),
+        must in prop::sample::select(&Must::ALL[..]),
+    ) {
+        let mut watched = Watched::new(must);
         watched.step(Event::Start);
         for choice in choices {
             watched.answer(choice);
@@ -308,8 +382,8 @@ proptest! {
 
     /// Text of any kind ends as data: never a panic, never an instruction, never `ok` when empty.
     #[test]
-    fn any_text_is_an_answer(text in "\\PC{0,200}|(\\{\"summary\": ?\"\\PC{0,20}\"[,}\\]]?){1,3}|(```json|```|\n|\\{|x:1|src/a\\.rs:[0-9]{1,30}){0,20}") {
-        let mut watched = Watched::new();
+    fn any_text_is_an_answer(text in "\\PC{0,200}|(\\{\"summary\": ?\"\\PC{0,20}\"[,}\\]]?){1,3}|(```json|```|\n|\\{|x:1|src/a\\.rs:[0-9]{1,30}){0,20}", must in prop::sample::select(&Must::ALL[..])) {
+        let mut watched = Watched::new(must);
         watched.step(Event::Start);
         let reply = Turn { text: text.clone(), ..reply(0, 0) };
         watched.turn = None;
@@ -322,7 +396,7 @@ proptest! {
 /// The words that a tool wrote never become a message of their own.
 #[test]
 fn results_are_results() {
-    let mut watched = Watched::new();
+    let mut watched = Watched::new(Must::Answer);
     watched.step(Event::Start);
     while watched.finished == 0 && watched.answer(34) {}
     assert!(

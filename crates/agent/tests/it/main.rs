@@ -8,9 +8,11 @@
 mod answer;
 mod budget;
 mod calls;
+mod check;
 mod ending;
 mod host;
 mod laws;
+mod schema;
 mod time;
 
 /// Every file beside this one is a module of it, so none is forgotten.

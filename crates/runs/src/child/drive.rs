@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deputize_agent::{Effect, Event as Happened, Finding, Millis, RunResult, State};
+use deputize_agent::{CheckOutcome, Effect, Event as Happened, Finding, Millis, RunResult, State};
 use deputize_authority::{Untrusted, escape};
 use deputize_gate::{Call, Sealed};
 use deputize_ledger::{CallDecided, CallFinished, Ledger, ModelTurn, Noticed, Tokens};
@@ -43,6 +43,10 @@ enum Outcome {
         call: u64,
         ran: Result<Ran, RunError>,
         ms: u64,
+    },
+    CheckEnded {
+        outcome: CheckOutcome,
+        output: Untrusted,
     },
     Checked(Vec<Finding>),
 }
@@ -219,7 +223,18 @@ impl Drive<'_> {
                 }));
             }
             // Whatever was under way is dropped; its answer is not waited for.
-            Effect::DropModel { .. } | Effect::DropCall { .. } => *waiting = None,
+            Effect::DropModel { .. } | Effect::DropCall { .. } | Effect::DropCheck => {
+                *waiting = None;
+            }
+            // No request asks for a check yet; one that did would not be taken as done.
+            Effect::RunCheck { .. } => {
+                *waiting = Some(Box::pin(async {
+                    Outcome::CheckEnded {
+                        outcome: CheckOutcome::NotRun,
+                        output: Untrusted::new("checks are not available in this version"),
+                    }
+                }));
+            }
             Effect::CheckEvidence(claims) => {
                 let toolbox = Arc::clone(&self.toolbox);
                 *waiting = Some(Box::pin(async move {
@@ -292,6 +307,9 @@ impl Drive<'_> {
                     code: "boundary_failed",
                     message,
                 })
+            }
+            Outcome::CheckEnded { outcome, output } => {
+                Some(Happened::CheckFinished { outcome, output })
             }
             Outcome::Checked(findings) => Some(Happened::EvidenceChecked(findings)),
         }

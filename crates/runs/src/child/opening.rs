@@ -60,6 +60,7 @@ impl Child {
             run: self.id.to_string(),
             prompt: self.granted.prompt.text().raw().to_owned(),
             workspace: grant.workspace().path().display().to_string(),
+            workspace_mode: grant.workspace().mode,
             tools: offered.collect(),
             budget: grant.bounds().budget,
             price: self.model.price(),
@@ -68,6 +69,8 @@ impl Child {
             max_output_tokens: 8_192,
             definition: None,
             project: None,
+            check: None,
+            schema: None,
         }
     }
 }
