@@ -135,6 +135,7 @@ impl Preset {
                 tools: Set::only([Tool::Exec]),
                 commands: Set::Any,
                 hosts: Set::none(),
+                ports: Set::Any,
                 env: Set::Any,
                 secrets: Set::Any,
                 ..closed

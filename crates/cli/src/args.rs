@@ -105,9 +105,9 @@ pub(crate) struct Exec {
     /// A host to reach. Not available in this version.
     #[arg(long, value_name = "NAME", hide = true)]
     pub(crate) host: Vec<String>,
-    /// A port to publish. Not available in this version.
-    #[arg(long, value_name = "PORT", hide = true)]
-    pub(crate) port: Vec<String>,
+    /// A port on which the command listens, to be reached at 127.0.0.1 outside. May be repeated.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Vec<u16>,
     /// The folder to work in.
     #[arg(long, value_name = "DIR")]
     pub(crate) workdir: Option<PathBuf>,

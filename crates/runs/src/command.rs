@@ -15,6 +15,7 @@ use deputize_boundary::{
     BoundaryPlan, CommandEnd, CommandSpec, PinnedProgram, Placeholders, Purpose, SelfTest, Signals,
     harden_supervisor,
 };
+use deputize_egress::HeldPorts;
 use deputize_gate::{
     Bound, BoundLaunch, Call, Context, Fact, Identity, Launch, Query, Verdict, decide, queries,
 };
@@ -175,6 +176,8 @@ impl Session<'_> {
         on_start: impl FnOnce(&BoundaryPlan, Option<&Weaker>),
     ) -> Result<Done, RunError> {
         let host = self.look.host();
+        let ports = &self.execution.request.ports;
+        let held = HeldPorts::take(ports.iter().copied())?;
         let probe = Probe::new(self.folder.path())?;
         let signals = Signals::take()?;
         let Chosen {
@@ -188,19 +191,25 @@ impl Session<'_> {
             &CopyPlace::Planned,
             &probe,
             placeholders,
-            Purpose::OneCommand,
+            // Init must be free to connect inside.
+            if ports.is_empty() {
+                Purpose::OneCommand
+            } else {
+                Purpose::Serve
+            },
         )?;
-        if self.execution.memory_bytes.is_some() && plan.level != Level::Full {
-            return Err(RunError::Refused(Refusal::new(
-                "boundary_too_weak",
-                "memory",
-                format!(
-                    "a boundary of level {} can't even watch the memory of a command",
-                    plan.level
-                ),
-                weaker.map_or_else(String::new, |weaker| weaker.fix),
-            )));
+        if plan.level != Level::Full {
+            self.refuse_weaker(plan.level, weaker.as_ref())?;
         }
+        let _published = if ports.is_empty() {
+            None
+        } else {
+            let dialer = boundary.open_dialer()?;
+            Some(
+                held.lead(dialer)
+                    .doing("publish the ports of", "deputize".as_ref())?,
+            )
+        };
         self.ledger
             .record(&record::boundary(&plan, None), wall_ms())?;
         on_start(&plan, weaker.as_ref());
@@ -231,6 +240,24 @@ impl Session<'_> {
             end,
             self_test,
         })
+    }
+
+    /// What a boundary without namespaces can't give is refused rather than left out.
+    fn refuse_weaker(&self, level: Level, weaker: Option<&Weaker>) -> Result<(), RunError> {
+        let execution = self.execution;
+        let (field, lacks) = if execution.memory_bytes.is_some() {
+            ("memory", "can't even watch the memory of a command")
+        } else if !execution.request.ports.is_empty() {
+            ("port", "lets no command listen")
+        } else {
+            return Ok(());
+        };
+        Err(RunError::Refused(Refusal::new(
+            "boundary_too_weak",
+            field,
+            format!("a boundary of level {level} {lacks}"),
+            weaker.map_or_else(String::new, |weaker| weaker.fix.clone()),
+        )))
     }
 
     /// Puts the command to the gate; what comes back is built from the bytes that it sealed.

@@ -125,6 +125,7 @@ pub fn exec(request: &ExecRequest, around: &Surroundings) -> Result<Grant, Refus
         write: Set::only(write),
         env: Set::only(base.items().cloned().chain(named).chain(command_env())),
         secrets: Set::only(request.secrets.iter().cloned()),
+        ports: Set::only(request.ports.iter().copied()),
         ..Bounds::ANY
     };
     Ok(begin(Preset::Exec, workspace, around)?

@@ -35,6 +35,8 @@ pub struct ExecRequest {
     pub env: Vec<String>,
     /// Secret classes that may be read.
     pub secrets: Vec<String>,
+    /// Ports inside to publish on the loopback outside.
+    pub ports: Vec<u16>,
 }
 
 /// A task that passed: text, not empty, within the limit.

@@ -71,15 +71,13 @@ fn begin(args: &Exec) -> Result<u8, RunError> {
 }
 
 fn execution(args: &Exec, look: &Look) -> Result<Execution, RunError> {
-    for (field, given) in [("host", &args.host), ("port", &args.port)] {
-        if !given.is_empty() {
-            return Err(RunError::Refused(Refusal::new(
-                "not_available",
-                field,
-                "no network is available in this version",
-                format!("leave --{field} out"),
-            )));
-        }
+    if !args.host.is_empty() {
+        return Err(RunError::Refused(Refusal::new(
+            "not_available",
+            "host",
+            "no network is available in this version",
+            "leave --host out",
+        )));
     }
     let known = |class: &String| SECRET_CLASSES.iter().any(|row| row.id == class);
     if let Some(class) = args.secret.iter().find(|class| !known(class)) {
@@ -105,6 +103,7 @@ fn execution(args: &Exec, look: &Look) -> Result<Execution, RunError> {
             write: folders(&args.write),
             env: environment.iter().map(|(name, _)| name.clone()).collect(),
             secrets: args.secret.clone(),
+            ports: args.port.clone(),
         },
         workdir: args.workdir.clone(),
         environment,

@@ -18,6 +18,7 @@ mod exec;
 mod exec_attacks;
 mod exec_contained;
 mod exec_limits;
+mod exec_ports;
 mod exec_secrets;
 mod exec_write;
 mod explain;
