@@ -14,9 +14,6 @@ pub enum CallError {
     /// Nothing answers to the name.
     #[error("no tool is named `{}`", .0.preview(SHOWN_NAME))]
     UnknownTool(Untrusted),
-    /// The tool exists, but this version can't analyse a call of it.
-    #[error("the tool `{0}` is not available in this version")]
-    NotAvailable(Tool),
     /// The arguments are not a JSON object.
     #[error("the arguments of `{0}` must be a JSON object")]
     NotAnObject(Tool),
@@ -87,7 +84,6 @@ impl CallError {
     pub fn rule(&self) -> &'static Rule {
         match self {
             Self::UnknownTool(_) => &rule::TOOL_UNKNOWN,
-            Self::NotAvailable(_) => &rule::TOOL_NOT_AVAILABLE,
             Self::UnknownArgument { .. } => &rule::ARGUMENTS_UNKNOWN,
             Self::TooLarge { .. } => &rule::ARGUMENTS_LIMIT,
             Self::NotAnObject(_)
@@ -135,6 +131,55 @@ impl<'a> Arguments<'a> {
 
     pub(crate) fn needed_text(&mut self, name: &'static str) -> Result<String, CallError> {
         self.text(name)?.ok_or(CallError::Missing { name })
+    }
+
+    /// The text of an argument that goes by several names, the documented one first.
+    pub(crate) fn text_of(&mut self, names: &[&'static str]) -> Result<Option<String>, CallError> {
+        let mut found: Option<(&'static str, String)> = None;
+        for name in names {
+            match (self.text(name)?, &found) {
+                (Some(_), Some((other, _))) => return Err(CallError::Conflict(other, name)),
+                (Some(text), None) => found = Some((name, text)),
+                (None, _) => {}
+            }
+        }
+        Ok(found.map(|(_, text)| text))
+    }
+
+    pub(crate) fn needed_text_of(&mut self, names: &[&'static str]) -> Result<String, CallError> {
+        let name = names.first().copied().unwrap_or_default();
+        self.text_of(names)?.ok_or(CallError::Missing { name })
+    }
+
+    /// Whether one of these arguments is there.
+    pub(crate) fn has_any(&self, names: &[&str]) -> bool {
+        names
+            .iter()
+            .any(|name| self.fields.get(*name).is_some_and(|value| !value.is_null()))
+    }
+
+    /// The fields of one item of a list.
+    pub(crate) fn inner(&self, name: &'static str, item: &'a Value) -> Result<Self, CallError> {
+        let expected = "a list of objects";
+        let fields = item
+            .as_object()
+            .ok_or(CallError::Malformed { name, expected })?;
+        Ok(Self {
+            tool: self.tool,
+            fields,
+            taken: Vec::new(),
+        })
+    }
+
+    /// The items of a list, as they are.
+    pub(crate) fn list(&mut self, name: &'static str) -> Result<Option<&'a [Value]>, CallError> {
+        let expected = "a list";
+        self.take(name)
+            .map(|value| match value {
+                Value::Array(items) => Ok(items.as_slice()),
+                _ => Err(CallError::Malformed { name, expected }),
+            })
+            .transpose()
     }
 
     pub(crate) fn texts(&mut self, name: &'static str) -> Result<Option<Vec<String>>, CallError> {

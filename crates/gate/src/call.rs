@@ -3,7 +3,7 @@
 use deputize_authority::Tool;
 use serde::{Deserialize, Serialize};
 
-use crate::Launch;
+use crate::{GitLook, Launch};
 
 /// A call as a model or a person made it. Paths are as written; the gate resolves them.
 ///
@@ -57,8 +57,53 @@ pub enum Call {
         /// How many results at most.
         limit: Option<u64>,
     },
+    /// Creates a file or replaces its content.
+    Write {
+        /// The file.
+        path: String,
+        /// All of its content.
+        content: String,
+    },
+    /// Changes parts of a file.
+    Edit {
+        /// The file.
+        path: String,
+        /// The changes, made in this order, all or none.
+        edits: Vec<Replacement>,
+    },
+    /// Runs a shell command in the workspace.
+    Bash {
+        /// The command line.
+        command: String,
+        /// How long it may take.
+        timeout_seconds: Option<u64>,
+    },
+    /// Looks at a repository's history and state.
+    Git(GitLook),
     /// Runs one program with literal arguments.
     Exec(Launch),
+}
+
+/// One change of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replacement {
+    /// The text that is there.
+    pub old: String,
+    /// The text that takes its place.
+    pub new: String,
+    /// How often `old` may be there.
+    pub occurrences: Occurrences,
+}
+
+/// How often a replaced text may be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Occurrences {
+    /// Once: anything else is an error.
+    #[default]
+    One,
+    /// At least once, and each is replaced.
+    All,
 }
 
 /// How `grep` looks.
@@ -120,19 +165,26 @@ impl Call {
             Self::Ls { .. } => Tool::Ls,
             Self::Find { .. } => Tool::Find,
             Self::Grep { .. } | Self::Rank { .. } => Tool::Grep,
+            Self::Write { .. } => Tool::Write,
+            Self::Edit { .. } => Tool::Edit,
+            Self::Bash { .. } => Tool::Bash,
+            Self::Git(_) => Tool::Git,
             Self::Exec(_) => Tool::Exec,
         }
     }
 
-    /// The path as it was written: `.` where the workspace is meant. A program start has none.
+    /// The path that a file tool opens, as it was written: `.` where the workspace is meant. A
+    /// program start has none.
     pub(crate) fn path(&self) -> Option<&str> {
         match self {
-            Self::Read { path, .. } => Some(path),
+            Self::Read { path, .. } | Self::Write { path, .. } | Self::Edit { path, .. } => {
+                Some(path)
+            }
             Self::Ls { path }
             | Self::Find { path, .. }
             | Self::Grep { path, .. }
             | Self::Rank { path, .. } => Some(path.as_deref().unwrap_or(".")),
-            Self::Exec(_) => None,
+            Self::Bash { .. } | Self::Git(_) | Self::Exec(_) => None,
         }
     }
 }

@@ -23,6 +23,14 @@ pub enum Effect {
         /// How much of it.
         reach: Reach,
     },
+    /// A file is made, replaced or changed.
+    Write {
+        /// Where: canonical when known, else the path that is meant.
+        #[serde(serialize_with = "shown_path")]
+        path: PathBuf,
+        /// What happens to it.
+        change: Change,
+    },
     /// A program runs.
     Execute {
         /// The file, when it was found, else the name.
@@ -48,12 +56,26 @@ pub enum Reach {
     Recursive,
 }
 
+/// What happens to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It is made, with the folders on the way to it.
+    Create,
+    /// It gets another content.
+    Replace,
+    /// A part of it changes.
+    Edit,
+}
+
 /// The class of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// Nobody can tell from outside what it does.
     Opaque,
+    /// It looks at a repository, and git is kept from running anything else.
+    History,
     /// It would administer Deputize itself.
     Admin,
 }
@@ -71,8 +93,17 @@ impl Effect {
                 };
                 format!("{what} {}", shown(path))
             }
+            Self::Write { path, change } => {
+                let what = match change {
+                    Change::Create => "creates",
+                    Change::Replace => "replaces",
+                    Change::Edit => "edits",
+                };
+                format!("{what} {}", shown(path))
+            }
             Self::Execute { program, class, .. } => match class {
                 Class::Opaque => format!("runs {}", shown(program)),
+                Class::History => format!("looks at the history with {}", shown(program)),
                 Class::Admin => format!("administers Deputize with {}", shown(program)),
             },
         }

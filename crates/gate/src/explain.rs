@@ -24,6 +24,8 @@ pub struct Step {
 pub enum StepOutcome {
     /// It went on to the next.
     Pass,
+    /// It is a question to the principal.
+    Ask,
     /// It ended there.
     Stop,
 }
@@ -132,6 +134,7 @@ impl Explanation {
         for step in &self.steps {
             let mark = match step.outcome {
                 StepOutcome::Pass => "pass",
+                StepOutcome::Ask => "ask ",
                 StepOutcome::Stop => "stop",
             };
             let _ = writeln!(out, "  {mark}    {}: {}", step.rule.id, step.text);

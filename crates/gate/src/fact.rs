@@ -41,7 +41,8 @@ pub enum Fact {
     Program(ProgramFact),
 }
 
-/// What is at a path. The numbers are 0 unless it was resolved.
+/// What is at a path. For something missing, `device` and `inode` are those of the deepest folder
+/// that exists; for anything else that wasn't resolved, all numbers are 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathFact {
     /// The path that was asked about: an answer to another question is no answer.
@@ -52,6 +53,9 @@ pub struct PathFact {
     /// The path without symlinks; for something missing, that of the deepest folder that exists.
     #[serde(with = "exact::option")]
     pub canonical: Option<PathBuf>,
+    /// The names below `canonical` that are missing; empty for what was resolved.
+    #[serde(default, with = "exact")]
+    pub rest: PathBuf,
     /// What it is.
     pub kind: Kind,
     /// Device number.

@@ -4,7 +4,9 @@ use deputize_authority::{EnvName, Tool, Untrusted};
 use serde_json::Value;
 
 use crate::arguments::{Arguments, CallError};
-use crate::{Call, Case, DEFAULT_SEARCH, GrepOptions, GrepOutput, Launch, Limits, Syntax};
+use crate::{
+    Call, Case, DEFAULT_SEARCH, GrepOptions, GrepOutput, Launch, Limits, Syntax, edits, git,
+};
 
 impl Call {
     /// Reads a call. `null` arguments count as absent.
@@ -20,9 +22,6 @@ impl Call {
     }
 
     pub(crate) fn of(tool: Tool, arguments: &Value) -> Result<Self, CallError> {
-        if matches!(tool, Tool::Git | Tool::Bash | Tool::Write | Tool::Edit) {
-            return Err(CallError::NotAvailable(tool));
-        }
         let mut arguments = Arguments::of(tool, arguments)?;
         let call = match tool {
             Tool::Read => Self::Read {
@@ -39,10 +38,17 @@ impl Call {
                 limit: arguments.number("limit")?,
             },
             Tool::Grep => grep(&mut arguments)?,
+            Tool::Write => Self::Write {
+                path: arguments.needed_text_of(edits::PATH)?,
+                content: arguments.needed_text("content")?,
+            },
+            Tool::Edit => edits::parse(&mut arguments)?,
+            Tool::Bash => Self::Bash {
+                command: arguments.needed_text("command")?,
+                timeout_seconds: arguments.number("timeout_seconds")?,
+            },
+            Tool::Git => git::parse(&mut arguments)?,
             Tool::Exec => exec(&mut arguments)?,
-            Tool::Git | Tool::Bash | Tool::Write | Tool::Edit => {
-                return Err(CallError::NotAvailable(tool));
-            }
         };
         arguments.done()?;
         call.check()?;
@@ -87,6 +93,17 @@ impl Call {
                 }
                 within("limit", *limit, Limits::RESULTS, "results")
             }
+            Self::Write { content, .. } => longest("content", content, Limits::CONTENT),
+            Self::Edit { edits, .. } => edits::check(edits),
+            Self::Bash {
+                command,
+                timeout_seconds,
+            } => {
+                text("command", command, Limits::COMMAND)?;
+                let most = Limits::COMMAND_SECONDS_MOST;
+                within("timeout_seconds", *timeout_seconds, most, "seconds")
+            }
+            Self::Git(look) => look.check(),
             Self::Exec(launch) => launch.check(),
         }
     }
@@ -151,10 +168,17 @@ fn exec(arguments: &mut Arguments<'_>) -> Result<Call, CallError> {
     Ok(Call::Exec(launch))
 }
 
-fn text(name: &'static str, text: &str, limit: usize) -> Result<(), CallError> {
+/// Some text, not too long.
+pub(crate) fn text(name: &'static str, text: &str, limit: usize) -> Result<(), CallError> {
     if text.is_empty() {
-        Err(CallError::Empty { name })
-    } else if text.len() > limit {
+        return Err(CallError::Empty { name });
+    }
+    longest(name, text, limit)
+}
+
+/// Text that may be empty, not too long.
+pub(crate) fn longest(name: &'static str, text: &str, limit: usize) -> Result<(), CallError> {
+    if text.len() > limit {
         Err(CallError::too_long(name, limit))
     } else if text.contains('\0') {
         Err(CallError::Nul { name })
@@ -163,7 +187,7 @@ fn text(name: &'static str, text: &str, limit: usize) -> Result<(), CallError> {
     }
 }
 
-fn at_least_one(name: &'static str, number: Option<u64>) -> Result<(), CallError> {
+pub(crate) fn at_least_one(name: &'static str, number: Option<u64>) -> Result<(), CallError> {
     match number {
         Some(0) => Err(CallError::Malformed {
             name,
@@ -173,7 +197,7 @@ fn at_least_one(name: &'static str, number: Option<u64>) -> Result<(), CallError
     }
 }
 
-fn within(
+pub(crate) fn within(
     name: &'static str,
     number: Option<u64>,
     limit: u64,
@@ -189,6 +213,7 @@ fn within(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Occurrences;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -205,8 +230,8 @@ mod tests {
             "`read` has no argument `sudo `"
         );
         assert_eq!(
-            error("bash", json!({"command": "ls"})),
-            "the tool `bash` is not available in this version"
+            error("bash", json!({"command": "ls", "cwd": "/"})),
+            "`bash` has no argument `cwd`"
         );
         // An argument of `grep` that a ranked search doesn't have.
         assert_eq!(
@@ -258,6 +283,8 @@ mod tests {
     #[test]
     fn g10_every_argument_has_a_limit() {
         let long = "x".repeat(1 << 20);
+        let over = format!("{long}x");
+        let half = "x".repeat(1 << 19);
         for (tool, arguments, name) in [
             ("find", json!({"pattern": long}), "pattern"),
             ("grep", json!({"pattern": long}), "pattern"),
@@ -267,6 +294,32 @@ mod tests {
             ("grep", json!({"terms": [long]}), "terms"),
             ("grep", json!({"terms": vec!["a"; 33]}), "terms"),
             ("read", json!({"path": "a", "limit": 2_001}), "limit"),
+            ("write", json!({"path": "a", "content": over}), "content"),
+            ("edit", json!({"path": "a", "old": "a", "new": over}), "new"),
+            (
+                "edit",
+                json!({"path": "a", "edits": [{"old": half, "new": half}, {"old": "a", "new": ""}]}),
+                "edits",
+            ),
+            (
+                "edit",
+                json!({"path": "a", "edits": vec![json!({"old": "a", "new": "b"}); 101]}),
+                "edits",
+            ),
+            ("bash", json!({"command": over}), "command"),
+            (
+                "bash",
+                json!({"command": "a", "timeout_seconds": 601}),
+                "timeout_seconds",
+            ),
+            ("git", json!({"op": "log", "rev": long}), "rev"),
+            ("git", json!({"op": "log", "limit": 1_001}), "limit"),
+            ("git", json!({"op": "diff", "context": 21}), "context"),
+            (
+                "git",
+                json!({"op": "status", "paths": vec!["a"; 65]}),
+                "paths",
+            ),
             ("exec", json!({"argv": [long, long]}), "argv"),
             (
                 "exec",
@@ -290,6 +343,131 @@ mod tests {
         );
     }
 
+    fn edits(arguments: Value) -> Result<Vec<(String, String, Occurrences)>, String> {
+        match Call::parse("edit", &arguments) {
+            Ok(Call::Edit { edits, .. }) => Ok(edits
+                .into_iter()
+                .map(|edit| (edit.old, edit.new, edit.occurrences))
+                .collect()),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn edits_are_taken_in_the_spellings_that_models_know() {
+        let one = |all| vec![("a".to_owned(), "b".to_owned(), all)];
+        for (arguments, occurrences) in [
+            (
+                json!({"path": "f", "edits": [{"old": "a", "new": "b"}]}),
+                Occurrences::One,
+            ),
+            (
+                json!({"path": "f", "edits": [{"oldText": "a", "newText": "b"}]}),
+                Occurrences::One,
+            ),
+            (
+                json!({"file_path": "f", "old_string": "a", "new_string": "b"}),
+                Occurrences::One,
+            ),
+            (
+                json!({"path": "f", "oldText": "a", "newText": "b"}),
+                Occurrences::One,
+            ),
+            (
+                json!({"path": "f", "old": "a", "new": "b", "all": true}),
+                Occurrences::All,
+            ),
+            (
+                json!({"file_path": "f", "old_string": "a", "new_string": "b", "replace_all": true}),
+                Occurrences::All,
+            ),
+        ] {
+            assert_eq!(edits(arguments), Ok(one(occurrences)));
+        }
+        for (arguments, error) in [
+            (json!({"path": "f"}), "the argument `edits` is missing"),
+            (
+                json!({"path": "f", "edits": []}),
+                "the argument `edits` is empty",
+            ),
+            (
+                json!({"path": "f", "edits": "[]"}),
+                "the argument `edits` must be a list",
+            ),
+            (
+                json!({"path": "f", "edits": [1]}),
+                "the argument `edits` must be a list of objects",
+            ),
+            (
+                json!({"path": "f", "edits": [{"old": "a"}]}),
+                "the argument `new` is missing",
+            ),
+            (
+                json!({"path": "f", "edits": [{"old": "", "new": "b"}]}),
+                "the argument `old` is empty",
+            ),
+            (
+                json!({"path": "f", "edits": [{"old": "a", "new": "b", "regex": true}]}),
+                "`edit` has no argument `regex`",
+            ),
+            (
+                json!({"path": "f", "edits": [{"old": "a", "oldText": "a", "new": "b"}]}),
+                "`old` and `oldText` can't be given together",
+            ),
+            (
+                json!({"path": "f", "edits": [{"old": "a", "new": "b"}], "old": "a"}),
+                "`edit` has no argument `old`",
+            ),
+            (
+                json!({"path": "f", "file_path": "g", "old": "a", "new": "b"}),
+                "`path` and `file_path` can't be given together",
+            ),
+        ] {
+            assert_eq!(edits(arguments), Err(error.to_owned()));
+        }
+    }
+
+    /// A revision is never an option and never names a path that nobody judged.
+    #[test]
+    fn g1_a_look_at_a_repository_is_strictly_read() {
+        for (arguments, name) in [
+            (json!({}), "op"),
+            (json!({"op": "push"}), "op"),
+            (json!({"op": "log", "rev": "--output=/etc/passwd"}), "rev"),
+            (json!({"op": "diff", "rev": "-O/x"}), "rev"),
+            (json!({"op": "show", "rev": "HEAD:.env"}), "rev"),
+            (json!({"op": "show", "rev": "a\nb"}), "rev"),
+            (json!({"op": "show", "rev": "a..b"}), "rev"),
+            (json!({"op": "blame", "path": "a", "rev": "^a"}), "rev"),
+            (json!({"op": "show", "rev": ""}), "rev"),
+            (json!({"op": "blame"}), "path"),
+            (json!({"op": "blame", "path": "a", "start": 0}), "start"),
+            (
+                json!({"op": "blame", "path": "a", "start": 5, "end": 4}),
+                "end",
+            ),
+            (json!({"op": "diff", "output": "summary"}), "output"),
+            (json!({"op": "diff", "staged": "yes"}), "staged"),
+        ] {
+            let error = error("git", arguments);
+            assert!(error.contains(&format!("`{name}`")), "{name}: {error}");
+        }
+        assert_eq!(
+            error("git", json!({"op": "status", "rev": "HEAD"})),
+            "`git` has no argument `rev`"
+        );
+        assert_eq!(
+            error("git", json!({"op": "log", "path": "a", "paths": ["b"]})),
+            "`path` and `paths` can't be given together"
+        );
+        let call = Call::parse(
+            "git",
+            &json!({"op": "log", "rev": "v1..HEAD@{2 days ago}", "path": "a"}),
+        );
+        assert_eq!(call.unwrap().tool(), Tool::Git);
+    }
+
     fn json_value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -310,8 +488,33 @@ mod tests {
     fn argument_name() -> impl Strategy<Value = String> {
         prop_oneof![
             prop::sample::select(vec![
-                "path", "offset", "limit", "pattern", "glob", "terms", "case", "literal",
-                "context", "output", "argv", "cwd", "env",
+                "path",
+                "offset",
+                "limit",
+                "pattern",
+                "glob",
+                "terms",
+                "case",
+                "literal",
+                "context",
+                "output",
+                "argv",
+                "cwd",
+                "env",
+                "content",
+                "edits",
+                "old",
+                "oldText",
+                "new_string",
+                "all",
+                "command",
+                "timeout_seconds",
+                "op",
+                "rev",
+                "paths",
+                "staged",
+                "start",
+                "end",
             ])
             .prop_map(str::to_owned),
             any::<String>(),

@@ -41,6 +41,19 @@ pub struct BoundPath {
     pub path: PathBuf,
     /// What was there; `None` when nothing was.
     pub found: Option<Identity>,
+    /// Where something new would come to be; `None` when something was there, or nothing is made.
+    #[serde(default)]
+    pub fresh: Option<Fresh>,
+}
+
+/// Where a new file would come to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fresh {
+    /// The deepest folder that was there.
+    pub folder: Identity,
+    /// The names below it, the file's last; none of them was there.
+    #[serde(with = "exact")]
+    pub rest: PathBuf,
 }
 
 /// The start that was judged.
@@ -50,6 +63,30 @@ pub struct BoundLaunch {
     pub cwd: Identity,
     /// The program's file; `None` when it wasn't found, so that the start fails honestly.
     pub program: Option<Identity>,
+    /// How the call becomes arguments for that program.
+    #[serde(default)]
+    pub means: Means,
+}
+
+/// How a call becomes the arguments of a program.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Means {
+    /// They are in the call.
+    #[default]
+    Literal,
+    /// It is a command line for bash.
+    Bash,
+    /// It is a command line for the plain shell of a machine without bash.
+    Sh,
+    /// It is a look at a repository, through a script of ours for the plain shell.
+    Git {
+        /// Git's file.
+        git: Identity,
+        /// The paths that were judged, relative to the workspace, in the call's order.
+        #[serde(with = "exact::list")]
+        paths: Vec<PathBuf>,
+    },
 }
 
 /// A file or folder by what it is, not by what it is called.

@@ -49,6 +49,7 @@ fn measure(rounds: usize) -> Result<Vec<Side>, Failure> {
             home: scene.look.home.as_deref(),
             boundary: plan.level,
             held: &held,
+            approved: &[],
         },
     };
     let (mut near, far) = UnixStream::pair()?;

@@ -37,6 +37,7 @@ fn measure(rounds: usize) -> Result<Vec<Side>, Failure> {
         home: scene.look.home.as_deref(),
         boundary: Level::Full,
         held: &Promise::ALL,
+        approved: &[],
     };
     let calls = calls()
         .into_iter()

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use deputize_authority::preflight::{self, ExecRequest};
-use deputize_authority::{EnvName, Grant, Level, Promise, Refusal, Root};
+use deputize_authority::{Consent, EnvName, Grant, Level, Promise, Refusal, Root};
 use deputize_boundary::plan::{CopyPlace, Sealed};
 use deputize_boundary::{
     BoundaryPlan, CommandEnd, CommandSpec, PinnedProgram, Placeholders, Purpose, SelfTest, Signals,
@@ -17,7 +17,7 @@ use deputize_boundary::{
 };
 use deputize_egress::HeldPorts;
 use deputize_gate::{
-    Bound, BoundLaunch, Call, Context, Fact, Identity, Launch, Query, Verdict, decide, queries,
+    Call, Context, Fact, Identity, Launch, Query, Start, Verdict, decide, queries,
 };
 use deputize_ledger::{
     CallDecided, CallFinished, Ledger, RunFinished, RunStarted, Verdict as Word,
@@ -288,6 +288,8 @@ impl Session<'_> {
             home: home.as_deref(),
             boundary: plan.level,
             held: &held,
+            // The person who typed the command is the principal.
+            approved: &[Consent::Shell],
         };
         let call = Call::Exec(launch);
         let facts = self.facts(queries(&call, &context))?;
@@ -309,9 +311,9 @@ impl Session<'_> {
             wall_ms(),
         )?;
         match verdict {
-            Verdict::Allow(allowed) => match (allowed.sealed.call(), allowed.sealed.bound()) {
-                (Call::Exec(launch), Bound::Launch(bound)) => Ok(self.spec(launch, bound)),
-                _ => {
+            Verdict::Allow(allowed) => match allowed.sealed.start() {
+                Some(start) => Ok(self.spec(&start)),
+                None => {
                     let reason = "the gate sealed another call".to_owned();
                     Err(refused(
                         "command",
@@ -330,15 +332,20 @@ impl Session<'_> {
     }
 
     /// Exactly what was sealed: arguments, folder and program file.
-    fn spec(&self, launch: &Launch, bound: &BoundLaunch) -> CommandSpec {
+    fn spec(&self, start: &Start<'_>) -> CommandSpec {
         let sealed = |identity: &Identity| Sealed {
             path: identity.canonical.clone(),
             device: identity.device,
             inode: identity.inode,
         };
-        let environment = self.execution.environment.clone();
-        let program = bound.program.as_ref().map(sealed);
-        CommandSpec::new(launch.argv(), sealed(&bound.cwd), program, environment)
+        let environment = start
+            .env
+            .iter()
+            .chain(&self.execution.environment)
+            .cloned()
+            .collect();
+        let program = start.program.map(sealed);
+        CommandSpec::new(&start.argv, sealed(start.cwd), program, environment)
             .memory(self.execution.memory_bytes)
     }
 

@@ -33,6 +33,7 @@ fn path_fact(asked: PathBuf, roots: &Roots) -> PathFact {
         asked,
         outcome,
         canonical,
+        rest: PathBuf::new(),
         kind: Kind::Missing,
         device: 0,
         inode: 0,
@@ -50,10 +51,21 @@ fn path_fact(asked: PathBuf, roots: &Roots) -> PathFact {
                 inode: identity.inode,
                 links: found.links(),
                 size: found.size(),
+                rest: PathBuf::new(),
                 canonical: Some(identity.canonical),
             }
         }
-        Err(Lost::Missing { deepest }) => unknown(asked, Outcome::Missing, Some(deepest)),
+        Err(Lost::Missing { deepest, rest }) => {
+            // Whoever makes something there needs to know which folder that was.
+            let folder = roots.find(&deepest).ok().map(|found| found.identity());
+            let (device, inode) = folder.map_or((0, 0), |found| (found.device, found.inode));
+            PathFact {
+                device,
+                inode,
+                rest,
+                ..unknown(asked, Outcome::Missing, Some(deepest))
+            }
+        }
         Err(Lost::Escapes) => unknown(asked, Outcome::Escapes, None),
         Err(Lost::Loop) => unknown(asked, Outcome::Loop, None),
         Err(Lost::Denied) => unknown(asked, Outcome::Denied, None),

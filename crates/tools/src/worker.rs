@@ -121,7 +121,8 @@ impl Worker {
             Call::Rank { terms, limit, .. } => {
                 rank(&place, &self.workspace, terms, *limit, &self.secrets)
             }
-            Call::Exec(_) => Err(not_a_file_tool()),
+            Call::Write { .. } | Call::Edit { .. } => Err(not_a_file_tool()),
+            Call::Bash { .. } | Call::Git(_) | Call::Exec(_) => Err(not_a_file_tool()),
         }
     }
 

@@ -235,6 +235,7 @@ impl<'a> Desk<'a> {
             home: self.look.home.as_deref(),
             boundary: self.plan.level,
             held,
+            approved: &[],
         }
     }
 

@@ -6,20 +6,17 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use deputize_authority::{CommandRule, Level, Mode};
+use deputize_authority::{CommandRule, Mode};
 
+use super::admin::{self, is_ours};
 use super::judge::{Judge, Pass, Stop};
-use super::{Context, paths};
+use super::{Context, paths, start};
 use crate::effect::shown;
 use crate::resolve::normal;
 use crate::rule;
 use crate::{
-    Bound, BoundLaunch, Class, Contained, Effect, Fact, Identity, Kind, Launch, PathFact,
-    ProgramFact, Query,
+    Bound, BoundLaunch, Class, Contained, Effect, Fact, Identity, Launch, Means, ProgramFact, Query,
 };
-
-/// The file name of this program.
-const OWN_NAME: &str = "deputize";
 
 pub(crate) fn queries(launch: &Launch, context: &Context<'_>) -> Vec<Query> {
     let cwd = cwd(launch, context);
@@ -44,14 +41,18 @@ pub(crate) fn judge(judge: &mut Judge<'_>, launch: &Launch, facts: &[Fact]) -> R
     let [Fact::Path(folder), Fact::Program(program)] = facts else {
         return Err(paths::no_facts(&cwd(launch, judge.context)));
     };
-    let cwd = working_folder(judge, launch, folder)?;
+    let cwd = start::working_folder(judge, &cwd(launch, judge.context), folder)?;
     let program = program_file(judge, launch, program)?;
     granted(judge, launch)?;
-    contained(judge)?;
+    start::contained(judge)?;
     Ok(Pass {
         rule: &rule::EXEC_CONTAINED,
         contained: Contained::Yes,
-        bound: Bound::Launch(BoundLaunch { cwd, program }),
+        bound: Bound::Launch(BoundLaunch {
+            cwd,
+            program,
+            means: Means::Literal,
+        }),
     })
 }
 
@@ -67,54 +68,12 @@ fn effect(launch: &Launch, program: Option<&Path>, class: Class) -> Effect {
     }
 }
 
-/// A child that could approve, trust or grant would have no bounds.
 fn not_ourselves(judge: &mut Judge<'_>, launch: &Launch, program: &OsStr) -> Result<(), Stop> {
-    let is_ours = Path::new(program)
-        .file_name()
-        .is_some_and(|name| name.eq_ignore_ascii_case(OWN_NAME));
-    if !is_ours {
+    if !is_ours(program) {
         return Ok(());
     }
     judge.effects = vec![effect(launch, Some(Path::new(program)), Class::Admin)];
-    Err(Stop::new(
-        &rule::ADMIN_DENIED,
-        "the command administers Deputize itself",
-        "Leave that to a person, outside a boundary",
-    ))
-}
-
-fn working_folder(
-    judge: &mut Judge<'_>,
-    launch: &Launch,
-    fact: &PathFact,
-) -> Result<Identity, Stop> {
-    let cwd = cwd(launch, judge.context);
-    if fact.asked != cwd {
-        return Err(paths::no_facts(&cwd));
-    }
-    judge.readable(&cwd)?;
-    let wrong = |rule, reason: &str| {
-        Err(Stop::new(
-            rule,
-            format!("the working folder `{}` {reason}", shown(&cwd)),
-            "Start it in the workspace",
-        ))
-    };
-    let Some(found) = paths::look(judge, fact)? else {
-        return wrong(&rule::CWD_NOT_A_FOLDER, "doesn't exist");
-    };
-    if fact.kind != Kind::Folder {
-        return wrong(&rule::CWD_NOT_A_FOLDER, "is no folder");
-    }
-    let workspace = judge.context.grant.workspace();
-    let is_workspace = found.canonical == workspace.path();
-    if is_workspace && (found.device, found.inode) != (workspace.device, workspace.inode) {
-        return wrong(
-            &rule::CWD_CHANGED,
-            "is another folder than the one that was granted",
-        );
-    }
-    Ok(found)
+    Err(admin::denied())
 }
 
 fn program_file(
@@ -173,31 +132,4 @@ fn granted(judge: &Judge<'_>, launch: &Launch) -> Result<(), Stop> {
             "Start it without that variable, or ask for it by name",
         )),
     }
-}
-
-fn contained(judge: &Judge<'_>) -> Result<(), Stop> {
-    let context = judge.context;
-    if context.boundary == Level::None {
-        return Err(Stop::new(
-            &rule::EXEC_UNCONTAINED,
-            "there is no boundary around the command",
-            "See `deputize doctor` for what this machine lacks",
-        ));
-    }
-    let lacking: Vec<&str> = context
-        .grant
-        .preset()
-        .needs()
-        .iter()
-        .filter(|promise| !context.held.contains(promise))
-        .map(|promise| promise.name())
-        .collect();
-    if lacking.is_empty() {
-        return Ok(());
-    }
-    Err(Stop::new(
-        &rule::EXEC_PROMISE_MISSING,
-        format!("the boundary does not hold: {}", lacking.join(", ")),
-        "See `deputize doctor` for what this machine lacks",
-    ))
 }

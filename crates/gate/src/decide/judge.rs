@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use deputize_authority::{Root, SecretRules, Set, Tool};
 
-use super::{Context, exec, paths};
+use super::{Context, bash, exec, git, paths, write};
 use crate::effect::shown;
 use crate::explain::{Step, StepOutcome};
 use crate::rule::{self, Rule};
 use crate::{
-    Allowed, Bound, Call, CallError, Contained, Denied, Effect, Fact, RuleRef, Sealed, Verdict,
+    Allowed, Asked, Bound, Call, CallError, Change, Contained, Denied, Effect, Fact, RuleRef,
+    Sealed, Verdict,
 };
 
 /// Roots that a denial repeats.
@@ -21,6 +22,36 @@ pub(crate) struct Stop {
     pub(crate) rule: &'static Rule,
     pub(crate) reason: String,
     pub(crate) instead: String,
+    pub(crate) scope: Scope,
+}
+
+/// Which roots a denial repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Those that may be read.
+    Read,
+    /// Those that may be written.
+    Write,
+}
+
+/// What the principal would have to decide.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) rule: &'static Rule,
+    pub(crate) reasons: Vec<String>,
+}
+
+/// Why a call is not allowed as it stands.
+#[derive(Debug)]
+pub(crate) enum Refuse {
+    Deny(Stop),
+    Ask(Question),
+}
+
+impl<T: Into<Stop>> From<T> for Refuse {
+    fn from(stop: T) -> Self {
+        Self::Deny(stop.into())
+    }
 }
 
 impl Stop {
@@ -33,6 +64,19 @@ impl Stop {
             rule,
             reason: reason.into(),
             instead: instead.into(),
+            scope: Scope::Read,
+        }
+    }
+
+    /// A denial about what may be written.
+    pub(crate) fn of_write(
+        rule: &'static Rule,
+        reason: impl Into<String>,
+        instead: impl Into<String>,
+    ) -> Self {
+        Self {
+            scope: Scope::Write,
+            ..Self::new(rule, reason, instead)
         }
     }
 }
@@ -40,9 +84,7 @@ impl Stop {
 impl From<CallError> for Stop {
     fn from(error: CallError) -> Self {
         let instead = match error {
-            CallError::UnknownTool(_) | CallError::NotAvailable(_) => {
-                "Use one of the tools that were offered"
-            }
+            CallError::UnknownTool(_) => "Use one of the tools that were offered",
             CallError::UnknownArgument { .. } => "Send only the arguments in the tool's schema",
             CallError::TooLarge { .. } => "Ask for less, or split the call",
             _ => "Correct the argument and call again",
@@ -87,7 +129,19 @@ impl<'a> Judge<'a> {
                     sealed: Sealed::new(call, pass.bound),
                 })
             }
-            Err(stop) => {
+            Err(Refuse::Ask(Question { rule, reasons })) => {
+                self.steps.push(Step {
+                    rule: rule.into(),
+                    outcome: StepOutcome::Ask,
+                    text: reasons.join("; "),
+                });
+                Verdict::Ask(Asked {
+                    rule: rule.into(),
+                    reasons,
+                    effects: std::mem::take(&mut self.effects),
+                })
+            }
+            Err(Refuse::Deny(stop)) => {
                 self.steps.push(Step {
                     rule: stop.rule.into(),
                     outcome: StepOutcome::Stop,
@@ -99,7 +153,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn judge(&mut self, call: &Call, facts: &[Fact]) -> Result<Pass, Stop> {
+    fn judge(&mut self, call: &Call, facts: &[Fact]) -> Result<Pass, Refuse> {
         self.granted(call.tool())?;
         self.passed(
             &rule::TOOL_GRANTED,
@@ -107,12 +161,16 @@ impl<'a> Judge<'a> {
         );
         call.check()?;
         match call {
-            Call::Exec(launch) => exec::judge(self, launch, facts),
+            Call::Exec(launch) => Ok(exec::judge(self, launch, facts)?),
+            Call::Bash { command, .. } => bash::judge(self, command, facts),
+            Call::Git(look) => git::judge(self, look, facts),
+            Call::Write { path, .. } => write::judge(self, path, Change::Replace, facts),
+            Call::Edit { path, .. } => write::judge(self, path, Change::Edit, facts),
             Call::Read { .. }
             | Call::Ls { .. }
             | Call::Find { .. }
             | Call::Grep { .. }
-            | Call::Rank { .. } => paths::judge(self, call, facts),
+            | Call::Rank { .. } => Ok(paths::judge(self, call, facts)?),
         }
     }
 
@@ -140,15 +198,20 @@ impl<'a> Judge<'a> {
 
     /// The meaning of a written path, if it lies in a readable root and isn't a secret by name.
     pub(crate) fn lexical(&self, written: &str) -> Result<PathBuf, Stop> {
-        let path = self.context.resolve(written).map_err(|error| {
+        let path = self.meant(written)?;
+        self.readable(&path)?;
+        Ok(path)
+    }
+
+    /// The meaning of a written path, wherever it lies.
+    pub(crate) fn meant(&self, written: &str) -> Result<PathBuf, Stop> {
+        self.context.resolve(written).map_err(|error| {
             Stop::new(
                 &rule::PATH_INVALID,
                 error.to_string(),
                 "Give a path relative to the workspace",
             )
-        })?;
-        self.readable(&path)?;
-        Ok(path)
+        })
     }
 
     /// An absolute path in normal form must lie in a readable root and not be a secret by name.
@@ -188,7 +251,7 @@ impl<'a> Judge<'a> {
     }
 
     fn stay_inside(&self) -> String {
-        match scope(self.context).as_slice() {
+        match scope(self.context, Scope::Read).as_slice() {
             [] => "Nothing may be read: answer from what you have".to_owned(),
             roots => format!("Use a path inside {}", roots.join(", ")),
         }
@@ -222,27 +285,32 @@ pub(crate) fn denied(stop: Stop, effects: Vec<Effect>, context: &Context<'_>) ->
         rule,
         reason,
         instead,
+        scope: which,
     } = stop;
     Denied {
         rule: RuleRef::from(rule),
         message: format!("Denied ({}): {reason}. {instead}.", rule.id),
         reason,
         instead,
-        allowed_scope: scope(context),
+        allowed_scope: scope(context, which),
         effects,
     }
 }
 
-fn scope(context: &Context<'_>) -> Vec<String> {
-    let read = &context.grant.bounds().read;
-    if matches!(read, Set::Any) {
+pub(crate) fn scope(context: &Context<'_>, which: Scope) -> Vec<String> {
+    let bounds = context.grant.bounds();
+    let granted = match which {
+        Scope::Read => &bounds.read,
+        Scope::Write => &bounds.write,
+    };
+    if matches!(granted, Set::Any) {
         return vec!["/".to_owned()];
     }
     let workspace = &context.grant.workspace().root;
-    let own = read.permits(workspace).then_some(workspace);
+    let own = granted.permits(workspace).then_some(workspace);
     let roots = || {
         own.into_iter()
-            .chain(read.items().filter(|root| Some(*root) != own))
+            .chain(granted.items().filter(|root| Some(*root) != own))
     };
     let more = roots().count().saturating_sub(SHOWN_ROOTS);
     roots()

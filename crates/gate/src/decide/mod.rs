@@ -1,13 +1,18 @@
 //! The gate's own reasoning: from call, facts and grant to a verdict.
 
+mod admin;
 mod admit;
+mod bash;
 mod exec;
+mod git;
 mod judge;
 mod paths;
+mod start;
+mod write;
 
 use std::path::{Path, PathBuf};
 
-use deputize_authority::{Grant, Level, Promise};
+use deputize_authority::{Consent, Grant, Level, Promise};
 
 pub use admit::admit;
 
@@ -25,6 +30,8 @@ pub struct Context<'a> {
     pub boundary: Level,
     /// The promises that the boundary holds.
     pub held: &'a [Promise],
+    /// What a person approved for the whole run.
+    pub approved: &'a [Consent],
 }
 
 impl Context<'_> {
@@ -45,13 +52,21 @@ pub fn queries(call: &Call, context: &Context<'_>) -> Vec<Query> {
     }
     match call {
         Call::Exec(launch) => exec::queries(launch, context),
-        _ => call
-            .path()
-            .and_then(|written| judge.lexical(written).ok())
-            .map(|path| Query::Path { path })
-            .into_iter()
-            .collect(),
+        Call::Bash { .. } => bash::queries(context),
+        Call::Git(look) => git::queries(&judge, look),
+        Call::Write { path, .. } | Call::Edit { path, .. } => {
+            one(write::lexical(&judge, path).ok())
+        }
+        Call::Read { .. }
+        | Call::Ls { .. }
+        | Call::Find { .. }
+        | Call::Grep { .. }
+        | Call::Rank { .. } => one(call.path().and_then(|path| judge.lexical(path).ok())),
     }
+}
+
+fn one(path: Option<PathBuf>) -> Vec<Query> {
+    path.map(|path| Query::Path { path }).into_iter().collect()
 }
 
 /// Judges a call by the facts.

@@ -33,12 +33,33 @@ pub(crate) fn judge(judge: &mut Judge<'_>, call: &Call, facts: &[Fact]) -> Resul
     Ok(Pass {
         rule: &rule::READ_ALLOWED,
         contained: Contained::No,
-        bound: Bound::Path(BoundPath { path, found }),
+        bound: Bound::Path(BoundPath {
+            path,
+            found,
+            fresh: None,
+        }),
     })
 }
 
-/// Judges what is at a path: inside, not a secret, and what it is. `None` when nothing is there.
+/// Judges what is at a path: inside, not a secret, and what it is. `None` when nothing is there, and
+/// the tool will say so.
 pub(crate) fn look(judge: &mut Judge<'_>, fact: &PathFact) -> Result<Option<Identity>, Stop> {
+    let found = look_for_more(judge, fact)?;
+    if found.is_none() {
+        let text = format!(
+            "nothing is at `{}`, and the tool will say so",
+            shown(&fact.asked)
+        );
+        judge.passed(&rule::PATH_MISSING, text);
+    }
+    Ok(found)
+}
+
+/// The same, for a caller who goes on where nothing is.
+pub(crate) fn look_for_more(
+    judge: &mut Judge<'_>,
+    fact: &PathFact,
+) -> Result<Option<Identity>, Stop> {
     let meant = &fact.asked;
     let stop = |rule, reason: &str, instead: &str| {
         Err(Stop::new(
@@ -73,10 +94,6 @@ pub(crate) fn look(judge: &mut Judge<'_>, fact: &PathFact) -> Result<Option<Iden
     };
     judge.canonical(meant, canonical)?;
     if fact.outcome == Outcome::Missing {
-        judge.passed(
-            &rule::PATH_MISSING,
-            format!("nothing is at `{}`, and the tool will say so", shown(meant)),
-        );
         return Ok(None);
     }
     judge.passed(

@@ -1,14 +1,15 @@
 //! G4, S5: laws that hold for every call and every fact.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use deputize_authority::{
-    Bounds, CommandRule, EnvName, Grant, Layer, Level, Preset, Promise, Root, Set, Tool, Workspace,
-    WorkspaceMode,
+    Bounds, CommandRule, Consent, EnvName, Grant, Host, Layer, Level, Preset, Promise, Root, Set,
+    Tool, Workspace, WorkspaceMode,
 };
 use deputize_gate::{
-    Call, Context, Fact, Kind, Launch, Outcome, PathFact, ProgramFact, Verdict, decide, queries,
-    resolve,
+    Call, Contained, Context, Fact, GitLook, Kind, Launch, Occurrences, Outcome, PathFact,
+    ProgramFact, Replacement, Verdict, decide, queries, resolve,
 };
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -16,7 +17,7 @@ use proptest::sample::{select, subsequence};
 /// Few names, so that paths often coincide with roots, secrets and one another.
 fn name() -> impl Strategy<Value = &'static str> {
     select(vec![
-        "w", "a", "b", "lib", ".env", ".ssh", "etc", "deputize",
+        "w", "a", "b", "lib", ".env", ".ssh", "etc", "deputize", ".git", "hooks",
     ])
 }
 
@@ -27,7 +28,7 @@ fn absolute() -> impl Strategy<Value = PathBuf> {
 
 fn written() -> impl Strategy<Value = String> {
     let part = prop_oneof![
-        4 => name().prop_map(str::to_owned),
+        6 => name().prop_map(str::to_owned),
         2 => Just("..".to_owned()),
         1 => select(vec!["", ".", "~", "@", "/", "\0", "\u{a0}"]).prop_map(str::to_owned),
     ];
@@ -53,30 +54,68 @@ fn call() -> impl Strategy<Value = Call> {
             Call::Exec(Launch::new(argv, cwd, env, vec![]).unwrap())
         });
     prop_oneof![
-        written().prop_map(|path| Call::Read {
+        1 => written().prop_map(|path| Call::Read {
             path,
             offset: None,
             limit: None
         }),
-        prop::option::of(written()).prop_map(|path| Call::Ls { path }),
-        written().prop_map(|path| Call::Find {
+        1 => prop::option::of(written()).prop_map(|path| Call::Ls { path }),
+        1 => written().prop_map(|path| Call::Find {
             pattern: "*".into(),
             path: Some(path),
             limit: None
         }),
-        written().prop_map(|path| Call::Rank {
+        1 => written().prop_map(|path| Call::Rank {
             terms: vec!["x".into()],
             path: Some(path),
             limit: None
         }),
-        start,
+        2 => start,
+        2 => changing(),
+        2 => running(),
+    ]
+}
+
+fn changing() -> impl Strategy<Value = Call> {
+    let edit = |path| Call::Edit {
+        path,
+        edits: vec![Replacement {
+            old: "a".into(),
+            new: "b".into(),
+            occurrences: Occurrences::One,
+        }],
+    };
+    prop_oneof![
+        written().prop_map(|path| Call::Write {
+            path,
+            content: "x".into()
+        }),
+        written().prop_map(edit),
+    ]
+}
+
+fn running() -> impl Strategy<Value = Call> {
+    let command = select(vec![
+        "make",
+        "deputize approve 1",
+        "ls; deputize x",
+        "echo deputize",
+    ]);
+    prop_oneof![
+        command.prop_map(|command| Call::Bash {
+            command: command.into(),
+            timeout_seconds: None
+        }),
+        prop::collection::vec(written(), 0..2)
+            .prop_map(|paths| Call::Git(GitLook::Status { paths })),
     ]
 }
 
 fn roots() -> impl Strategy<Value = Set<Root>> {
     prop_oneof![
         1 => Just(Set::Any),
-        6 => prop::collection::vec(absolute(), 0..3)
+        1 => Just(Set::only(Root::new("/"))),
+        3 => prop::collection::vec(absolute(), 0..3)
             .prop_map(|paths| Set::only(paths.into_iter().filter_map(Root::new))),
     ]
 }
@@ -96,26 +135,42 @@ fn bounds() -> impl Strategy<Value = Bounds> {
         1 => Just(Set::only(["ssh".to_owned()])),
     ];
     let tools = subsequence(Tool::ALL.to_vec(), 4..=Tool::ALL.len()).prop_map(Set::only);
-    (roots(), tools, commands, env, secrets).prop_map(|(read, tools, commands, env, secrets)| {
-        Bounds {
+    let network = prop_oneof![
+        3 => Just((Set::none(), Set::none())),
+        1 => Just((Set::only([Host("example.org".into())]), Set::none())),
+        1 => Just((Set::none(), Set::only([8080]))),
+    ];
+    (roots(), roots(), tools, commands, env, secrets, network).prop_map(
+        |(read, write, tools, commands, env, secrets, (hosts, ports))| Bounds {
             read,
+            write,
             tools,
             commands,
+            hosts,
+            ports,
             env,
             secrets,
             ..Bounds::ANY
-        }
-    })
+        },
+    )
 }
 
 fn grant() -> impl Strategy<Value = Grant> {
-    let preset = select(vec![Preset::ReadOnly, Preset::General, Preset::Exec]);
-    (preset, absolute(), bounds()).prop_map(|(preset, workspace, bounds)| {
+    let preset = select(vec![
+        Preset::ReadOnly,
+        Preset::ReadOnlyGit,
+        Preset::General,
+        Preset::General,
+        Preset::General,
+        Preset::Exec,
+    ]);
+    let mode = select(WorkspaceMode::ALL.to_vec());
+    (preset, absolute(), mode, bounds()).prop_map(|(preset, workspace, mode, bounds)| {
         let workspace = Workspace {
             root: Root::new(workspace).unwrap(),
             device: 1,
             inode: 2,
-            mode: WorkspaceMode::Direct,
+            mode,
         };
         Grant::of_principal(preset, workspace, bounds)
     })
@@ -123,6 +178,10 @@ fn grant() -> impl Strategy<Value = Grant> {
 
 fn level() -> impl Strategy<Value = Level> {
     select(vec![Level::None, Level::LandlockSeccomp, Level::Full])
+}
+
+fn approvals() -> impl Strategy<Value = Vec<Consent>> {
+    subsequence(vec![Consent::Write, Consent::Shell], 0..=2)
 }
 
 fn promises() -> impl Strategy<Value = Vec<Promise>> {
@@ -139,6 +198,7 @@ struct World {
     canonical: Option<PathBuf>,
     kind: Kind,
     inode: u64,
+    links: u64,
     program: Option<PathBuf>,
 }
 
@@ -150,6 +210,7 @@ fn world() -> impl Strategy<Value = World> {
     ];
     let kind = select(vec![
         Kind::File,
+        Kind::File,
         Kind::Folder,
         Kind::Folder,
         Kind::Fifo,
@@ -160,13 +221,15 @@ fn world() -> impl Strategy<Value = World> {
         prop::option::weighted(0.6, absolute()),
         kind,
         2_u64..4,
-        prop::option::of(absolute()),
+        select(vec![1, 1, 1, 2]),
+        prop::option::weighted(0.8, absolute()),
     )
-        .prop_map(|(outcome, canonical, kind, inode, program)| World {
+        .prop_map(|(outcome, canonical, kind, inode, links, program)| World {
             outcome,
             canonical,
             kind,
             inode,
+            links,
             program,
         })
 }
@@ -174,39 +237,59 @@ fn world() -> impl Strategy<Value = World> {
 impl World {
     /// Facts for a call; where the world names no canonical path, it is the one that is meant.
     fn facts(&self, call: &Call, context: &Context<'_>) -> Vec<Fact> {
-        let path = |asked: PathBuf| {
-            Fact::Path(PathFact {
-                canonical: Some(self.canonical.clone().unwrap_or_else(|| asked.clone())),
-                asked,
-                outcome: self.outcome,
-                kind: self.kind,
-                device: 1,
-                inode: self.inode,
-                links: 1,
-                size: 0,
-            })
-        };
-        let meant = |written: &str| {
-            resolve(written, context.grant.workspace().path(), context.home).unwrap_or_default()
-        };
+        let workspace = context.grant.workspace().path();
+        let meant = |written: &str| resolve(written, workspace, context.home).unwrap_or_default();
         match call {
-            Call::Read { path: written, .. } => vec![path(meant(written))],
-            Call::Ls { path: written }
-            | Call::Find { path: written, .. }
-            | Call::Grep { path: written, .. }
-            | Call::Rank { path: written, .. } => {
-                vec![path(meant(written.as_deref().unwrap_or(".")))]
+            Call::Read { path, .. } | Call::Write { path, .. } | Call::Edit { path, .. } => {
+                vec![self.path(meant(path))]
+            }
+            Call::Ls { path }
+            | Call::Find { path, .. }
+            | Call::Grep { path, .. }
+            | Call::Rank { path, .. } => {
+                vec![self.path(meant(path.as_deref().unwrap_or(".")))]
             }
             Call::Exec(launch) => vec![
-                path(launch.cwd().to_owned()),
-                Fact::Program(ProgramFact {
-                    asked: launch.program().to_owned(),
-                    canonical: self.program.clone(),
-                    device: 1,
-                    inode: 9,
-                }),
+                self.path(launch.cwd().to_owned()),
+                self.program(launch.program()),
             ],
+            Call::Bash { .. } => self.tool(workspace, ["bash", "sh"]),
+            Call::Git(_) => self.tool(workspace, ["sh", "git"]),
         }
+    }
+
+    fn tool(&self, workspace: &Path, programs: [&str; 2]) -> Vec<Fact> {
+        let [first, second] = programs.map(|name| self.program(name.as_ref()));
+        vec![self.path(workspace.to_owned()), first, second]
+    }
+
+    fn path(&self, asked: PathBuf) -> Fact {
+        let is_missing = self.outcome == Outcome::Missing;
+        let place = self.canonical.clone().unwrap_or_else(|| asked.clone());
+        let (canonical, rest) = match (is_missing, place.parent(), place.file_name()) {
+            (true, Some(parent), Some(name)) => (parent.to_owned(), name.into()),
+            _ => (place, PathBuf::new()),
+        };
+        Fact::Path(PathFact {
+            asked,
+            outcome: self.outcome,
+            canonical: Some(canonical),
+            rest,
+            kind: self.kind,
+            device: 1,
+            inode: self.inode,
+            links: self.links,
+            size: 0,
+        })
+    }
+
+    fn program(&self, asked: &std::ffi::OsStr) -> Fact {
+        Fact::Program(ProgramFact {
+            asked: asked.to_owned(),
+            canonical: self.program.clone(),
+            device: 1,
+            inode: 9,
+        })
     }
 }
 
@@ -216,6 +299,7 @@ fn context<'a>(grant: &'a Grant, boundary: Level, held: &'a [Promise]) -> Contex
         home: Some(Path::new("/home/u")),
         boundary,
         held,
+        approved: &[],
     }
 }
 
@@ -256,19 +340,94 @@ proptest! {
         boundaries in (level(), level()),
         held in promises(),
         keep in 0_usize..=9,
+        approved in approvals(),
+        keep_approved in 0_usize..=2,
     ) {
         let narrow = wide.attenuate(Layer::Request, &layer);
         let fewer = &held[..keep.min(held.len())];
         let weaker = boundaries.0.min(boundaries.1);
-        let wide = context(&wide, boundaries.0, &held);
-        let narrow = context(&narrow, weaker, fewer);
+        let took_network_away = wide.bounds().hosts != narrow.bounds().hosts
+            || wide.bounds().ports != narrow.bounds().ports;
+        let wide = Context {
+            approved: &approved,
+            ..context(&wide, boundaries.0, &held)
+        };
+        let narrow = Context {
+            approved: &approved[..keep_approved.min(approved.len())],
+            ..context(&narrow, weaker, fewer)
+        };
         let facts = world.facts(&call, &wide);
         let before = decide(call.clone(), &facts, &wide);
         let after = decide(call.clone(), &facts, &narrow);
+        // G11: a command without network is contained, so taking the network away is the one
+        // narrowing that can end a question. It ends no denial.
+        let is_contained_now = matches!(&after, Verdict::Allow(allowed)
+            if allowed.contained == Contained::Yes && took_network_away && before.word() == "ask");
         prop_assert!(
-            before.word() == "allow" || after.word() != "allow",
+            before.word() == "allow" || after.word() != "allow" || is_contained_now,
             "{call:?}: {before:?} became {after:?}"
         );
+        prop_assert!(
+            before.word() != "deny" || after.word() == "deny",
+            "{call:?}: {before:?} became {after:?}"
+        );
+    }
+
+    /// Whatever the call, a write that isn't denied lies in a writable root by name and by where it
+    /// leads, names no secret, and nothing in a `.git` that git obeys.
+    #[test]
+    fn g4_nothing_outside_the_writable_roots_is_written(
+        call in changing(),
+        grant in grant(),
+        world in world(),
+        boundary in level(),
+        held in promises(),
+        approved in approvals(),
+    ) {
+        let context = Context {
+            approved: &approved,
+            ..context(&grant, boundary, &held)
+        };
+        let facts = world.facts(&call, &context);
+        if decide(call, &facts, &context).word() == "deny" {
+            return Ok(());
+        }
+        let Some(Fact::Path(fact)) = facts.first() else {
+            return Err(TestCaseError::fail("no fact"));
+        };
+        let mut led_to = fact.canonical.clone().unwrap();
+        led_to.extend(&fact.rest);
+        for path in [&fact.asked, &led_to] {
+            let root = Root::new(path).unwrap();
+            prop_assert!(grant.bounds().write.permits(&root), "{}", path.display());
+            prop_assert!(grant.bounds().read.permits(&root), "{}", path.display());
+            let text = path.to_str().unwrap();
+            prop_assert!(!text.contains("/.git/hooks") && !text.ends_with("/.git"), "{text}");
+            let secrets = &grant.bounds().secrets;
+            prop_assert!(!text.ends_with("/.env") || secrets.permits(&"env_file".to_owned()));
+        }
+        prop_assert!(fact.links == 1 || fact.outcome == Outcome::Missing);
+        prop_assert!(fact.kind == Kind::File || fact.outcome == Outcome::Missing);
+    }
+
+    /// Without an approval nothing changes the folder itself, and only what is contained runs.
+    #[test]
+    fn g11_without_an_approval_only_what_is_contained_changes_or_runs(
+        call in prop_oneof![changing(), running()],
+        grant in grant(),
+        world in world(),
+        boundary in level(),
+        held in promises(),
+    ) {
+        let context = context(&grant, boundary, &held);
+        let facts = world.facts(&call, &context);
+        let is_look = matches!(call, Call::Git(_));
+        if let Verdict::Allow(allowed) = decide(call, &facts, &context) {
+            prop_assert!(is_look || allowed.contained == Contained::Yes);
+            let is_copy = grant.workspace().mode.is_copy();
+            prop_assert!(is_copy || is_look && grant.preset() != Preset::General);
+            prop_assert_ne!(boundary, Level::None);
+        }
     }
 
     /// Answers that belong to no question never help.
@@ -309,15 +468,20 @@ fn the_generators_reach_allowances() {
 
     let mut runner = TestRunner::deterministic();
     let strategy = (call(), grant(), world());
-    let (mut reads, mut starts) = (0, 0);
-    for _ in 0..8_000 {
+    let mut allowed = BTreeMap::new();
+    for _ in 0..20_000 {
         let (call, grant, world) = strategy.new_tree(&mut runner).unwrap().current();
         let context = context(&grant, Level::Full, &Promise::ALL);
         let facts = world.facts(&call, &context);
-        let is_start = matches!(call, Call::Exec(_));
+        let tool = call.tool();
         if let Verdict::Allow(_) = decide(call, &facts, &context) {
-            if is_start { starts += 1 } else { reads += 1 }
+            *allowed.entry(tool).or_insert(0) += 1;
         }
     }
-    assert!(reads > 100 && starts > 20, "{reads} reads, {starts} starts");
+    for tool in Tool::ALL {
+        assert!(
+            allowed.get(&tool).is_some_and(|count| *count > 5),
+            "{tool}: {allowed:?}"
+        );
+    }
 }

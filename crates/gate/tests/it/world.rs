@@ -35,6 +35,7 @@ pub(crate) fn context(grant: &Grant) -> Context<'_> {
         home: Some(Path::new("/home/u")),
         boundary: Level::Full,
         held: &Promise::ALL,
+        approved: &[],
     }
 }
 
@@ -43,6 +44,7 @@ pub(crate) fn file(path: &str) -> PathFact {
         asked: path.into(),
         outcome: Outcome::Resolved,
         canonical: Some(path.into()),
+        rest: PathBuf::new(),
         kind: Kind::File,
         device: 1,
         inode: 77,

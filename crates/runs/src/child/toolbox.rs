@@ -112,6 +112,7 @@ impl Toolbox {
             home: self.host.home.as_deref(),
             boundary,
             held,
+            approved: &[],
         }
     }
 

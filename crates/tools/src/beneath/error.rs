@@ -31,9 +31,10 @@ pub enum OpenError {
 /// Why a path led nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Lost {
-    /// Nothing is there; the deepest place on the way that exists.
+    /// Nothing is there; the deepest folder on the way that exists, and the names that are missing
+    /// below it.
     #[error("nothing is there")]
-    Missing { deepest: PathBuf },
+    Missing { deepest: PathBuf, rest: PathBuf },
     /// It leads out of the granted roots.
     #[error("it leads out of the granted roots")]
     Escapes,

@@ -125,6 +125,9 @@ impl Walk<'_> {
         let handle = opened.map_err(|errno| match errno {
             Errno::NOENT | Errno::NOTDIR => Lost::Missing {
                 deepest: self.done.clone(),
+                rest: std::iter::once(name)
+                    .chain(self.pending.iter().rev())
+                    .collect(),
             },
             other => other.into(),
         })?;

@@ -83,6 +83,7 @@ impl World {
             home: None,
             boundary: Level::Full,
             held: &Promise::ALL,
+            approved: &[],
         }
     }
 
