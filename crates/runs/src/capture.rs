@@ -193,13 +193,6 @@ impl Kept {
             String::from_utf8_lossy(&tail)
         )
     }
-
-    /// The last so many bytes, as text.
-    pub(crate) fn last(&self, most: usize) -> String {
-        let text = self.text();
-        let from = text.ceil_char_boundary(text.len().saturating_sub(most));
-        text.get(from..).unwrap_or_default().to_owned()
-    }
 }
 
 #[cfg(test)]
@@ -220,7 +213,6 @@ mod tests {
         let omitted = 1_000_010 - HEAD - TAIL;
         assert!(text.contains(&format!("[{omitted} bytes left out here]")));
         assert_eq!(kept.bytes(), 1_000_010);
-        assert_eq!(kept.last(4), " end");
     }
 
     #[test]
@@ -231,6 +223,5 @@ mod tests {
             kept.take(piece);
         }
         assert_eq!(kept.text(), text);
-        assert_eq!(kept.last(3), "aé");
     }
 }

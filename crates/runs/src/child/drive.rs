@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 use deputize_agent::{CheckOutcome, Effect, Event as Happened, Finding, Millis, RunResult, State};
 use deputize_authority::{Untrusted, escape};
 use deputize_gate::{Call, Sealed};
-use deputize_ledger::{CallDecided, CallFinished, Ledger, ModelTurn, Noticed, Tokens};
+use deputize_ledger::{CallDecided, CallFinished, Checked, Ledger, ModelTurn, Noticed, Tokens};
 use deputize_model::{ModelError, ToolUse, Turn};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::sleep_until;
 
 use super::closing::Last;
+use super::commands::CheckRan;
 use super::toolbox::{Decided, Ran, Toolbox};
 use super::{Boundaries, Child, Finished, Word};
 use crate::clock::{millis, wall_ms};
@@ -45,8 +46,8 @@ enum Outcome {
         ms: u64,
     },
     CheckEnded {
-        outcome: CheckOutcome,
-        output: Untrusted,
+        command: String,
+        ran: CheckRan,
     },
     Checked(Vec<Finding>),
 }
@@ -226,13 +227,11 @@ impl Drive<'_> {
             Effect::DropModel { .. } | Effect::DropCall { .. } | Effect::DropCheck => {
                 *waiting = None;
             }
-            // No request asks for a check yet; one that did would not be taken as done.
-            Effect::RunCheck { .. } => {
-                *waiting = Some(Box::pin(async {
-                    Outcome::CheckEnded {
-                        outcome: CheckOutcome::NotRun,
-                        output: Untrusted::new("checks are not available in this version"),
-                    }
+            Effect::RunCheck { command } => {
+                let toolbox = Arc::clone(&self.toolbox);
+                *waiting = Some(Box::pin(async move {
+                    let ran = toolbox.run_check(command.clone()).await;
+                    Outcome::CheckEnded { command, ran }
                 }));
             }
             Effect::CheckEvidence(claims) => {
@@ -308,8 +307,12 @@ impl Drive<'_> {
                     message,
                 })
             }
-            Outcome::CheckEnded { outcome, output } => {
-                Some(Happened::CheckFinished { outcome, output })
+            Outcome::CheckEnded { command, ran } => {
+                self.write_check(command, &ran);
+                Some(Happened::CheckFinished {
+                    outcome: ran.outcome,
+                    output: ran.output,
+                })
             }
             Outcome::Checked(findings) => Some(Happened::EvidenceChecked(findings)),
         }
@@ -404,6 +407,23 @@ impl Drive<'_> {
             outcome: ran.code.clone(),
             bytes: ran.bytes,
             ms,
+        });
+    }
+
+    fn write_check(&mut self, command: String, ran: &CheckRan) {
+        let outcome = match ran.outcome {
+            CheckOutcome::Passed => "passed".to_owned(),
+            CheckOutcome::Failed(code) => format!("failed ({code})"),
+            CheckOutcome::NotRun => "not run".to_owned(),
+        };
+        self.show(Event::Notice {
+            code: "check".to_owned(),
+            message: format!("{}: {outcome}", escape(&command)),
+        });
+        self.write(&Checked {
+            command,
+            outcome,
+            ms: ran.ms,
         });
     }
 

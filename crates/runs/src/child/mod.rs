@@ -4,6 +4,7 @@
 //! show what was planned and stop there (`--dry-run`).
 
 mod closing;
+mod commands;
 mod drive;
 mod hosted;
 mod opening;

@@ -59,7 +59,7 @@ impl Toolbox {
     }
 
     /// The boundary, started if it isn't yet.
-    async fn hosted(&self) -> Result<&Arc<Hosted>, RunError> {
+    pub(super) async fn hosted(&self) -> Result<&Arc<Hosted>, RunError> {
         self.hosted
             .get_or_try_init(|| {
                 self.boundaries.get(
@@ -119,6 +119,10 @@ impl Toolbox {
     /// Runs a call that the gate allowed.
     pub(super) async fn run(&self, sealed: Sealed<Call>) -> Result<Ran, RunError> {
         let hosted = self.hosted().await?;
+        if let Some(start) = sealed.start() {
+            let captured = self.command(hosted, &start).await?;
+            return Ok(Ran::of_command(&captured, start.timeout));
+        }
         let request = Request::Run(Box::new(sealed));
         Ok(
             match hosted.ask(&request).await.map_err(|error| lost(&error))? {
@@ -180,7 +184,7 @@ impl Toolbox {
     }
 }
 
-fn lost(error: &super::hosted::Lost) -> RunError {
+pub(super) fn lost(error: &super::hosted::Lost) -> RunError {
     let detail = match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
@@ -204,7 +208,7 @@ fn finding(check: ClaimCheck) -> Finding {
 }
 
 impl Ran {
-    fn new(finished: Finished, code: &str, text: String) -> Self {
+    pub(super) fn new(finished: Finished, code: &str, text: String) -> Self {
         let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
         let content = Untrusted::new(text);
         let outcome = CallOutcome {
