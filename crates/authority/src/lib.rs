@@ -12,6 +12,7 @@
 //!
 //! The words are those of `docs/glossary.md`; the reasons stand in `docs/design/`.
 
+mod approval;
 mod bounds;
 mod budget;
 mod consent;
@@ -24,11 +25,14 @@ mod preset;
 mod promise;
 mod protected;
 mod refusal;
+mod rules;
 mod secrets;
 mod set;
+mod settle;
 mod tool;
 mod untrusted;
 
+pub use approval::{Approval, Ask, Channel, Place, Scope};
 pub use bounds::{Axis, Bounds, CommandRule, EnvName, Host, PriceCeiling, Resources, Root};
 pub use budget::{Budget, Dimension};
 pub use consent::{Consent, UnknownConsent};
@@ -38,7 +42,9 @@ pub use preset::{Preset, UnknownPreset};
 pub use promise::{Level, Promise};
 pub use protected::{PROTECTED, ProtectedKind, ProtectedPath, Shape, protected_kind};
 pub use refusal::Refusal;
+pub use rules::{MAX_RULES, MAX_RULES_BYTES, Rule, RuleKind, Rules};
 pub use secrets::{SECRET_CLASSES, SecretClass, SecretRules};
 pub use set::{Covers, Set};
+pub use settle::{Answer, Settled, Standing, settle};
 pub use tool::{Tool, UnknownTool};
 pub use untrusted::{Secret, Untrusted, escape, escape_json};

@@ -58,16 +58,11 @@ impl Preset {
         }
     }
 
-    /// Whether this version can run it. The others are refused as not yet available.
-    #[must_use]
-    pub fn is_available(self) -> bool {
-        matches!(self, Self::ReadOnly | Self::Exec)
-    }
-
     /// The promises that a boundary must hold before a child of this preset starts (B3).
     ///
     /// `read-only` executes nothing: its one worker can neither fork nor exec, so it needs no
     /// promise about processes it can't have, and its file tools (not a shell) keep the secrets.
+    /// `read-only-git` executes git, which opens files by itself: the boundary keeps the secrets.
     #[must_use]
     pub fn needs(self) -> &'static [Promise] {
         match self {
@@ -82,6 +77,7 @@ impl Preset {
                 Promise::Read,
                 Promise::Network,
                 Promise::ProcessKill,
+                Promise::Secrets,
                 Promise::Devices,
             ],
             Self::General | Self::FullParentTools => &[
@@ -116,8 +112,12 @@ impl Preset {
         };
         let looking = [Tool::Read, Tool::Ls, Tool::Find, Tool::Grep];
         match self {
-            Self::ReadOnly | Self::ReadOnlyGit => Bounds {
+            Self::ReadOnly => Bounds {
                 tools: Set::only(looking),
+                ..closed
+            },
+            Self::ReadOnlyGit => Bounds {
+                tools: Set::only(looking.into_iter().chain([Tool::Git])),
                 ..closed
             },
             Self::General | Self::FullParentTools => Bounds {
@@ -128,6 +128,7 @@ impl Preset {
                         .chain([Tool::Bash, Tool::Write, Tool::Edit]),
                 ),
                 commands: Set::Any,
+                env: Set::only(command_env()),
                 ..closed
             },
             Self::Exec => Bounds {
@@ -189,6 +190,18 @@ impl Preset {
             },
         }
     }
+}
+
+/// Variables that commands may see beside those: about the terminal and the clock, and those that say
+/// where a toolchain lies (B9).
+const COMMAND_ENV: [&str; 5] = ["CARGO_HOME", "COLORTERM", "GOPATH", "RUSTUP_HOME", "TZ"];
+
+/// Names of variables of a child whose commands run.
+pub(crate) fn command_env() -> impl Iterator<Item = EnvName> {
+    CHILD_ENV
+        .into_iter()
+        .chain(COMMAND_ENV)
+        .map(|name| EnvName(name.to_owned()))
 }
 
 /// Environment variables that a child may see (S10). PATH and HOME are rebuilt, never passed on.

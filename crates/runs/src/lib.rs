@@ -22,6 +22,7 @@ mod event;
 mod folder;
 mod look;
 mod record;
+mod rules;
 mod spawn;
 mod store;
 mod worker;

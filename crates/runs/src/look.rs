@@ -76,6 +76,17 @@ impl Look {
         })
     }
 
+    /// The person's file of rules, whether it is there or not; `None` where no folder is known for
+    /// configuration.
+    #[must_use]
+    pub fn rules_file(&self) -> Option<PathBuf> {
+        self.variable("XDG_CONFIG_HOME")
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+            .or_else(|| self.home.as_ref().map(|home| home.join(".config")))
+            .map(|base| base.join("deputize/rules.toml"))
+    }
+
     /// A variable's value, if it is text.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<String> {

@@ -50,7 +50,7 @@ pub struct Reserved {
 const KERNEL_FOLDERS: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// The folder that the child will work in.
-pub(super) fn workspace(around: &Surroundings) -> Result<Workspace, Refusal> {
+pub(super) fn workspace(around: &Surroundings, mode: WorkspaceMode) -> Result<Workspace, Refusal> {
     let fact = &around.workdir;
     let shown = shown(&fact.asked);
     match &fact.found {
@@ -72,7 +72,7 @@ pub(super) fn workspace(around: &Surroundings) -> Result<Workspace, Refusal> {
                 root,
                 device: *device,
                 inode: *inode,
-                mode: WorkspaceMode::Direct,
+                mode,
             })
         }
         Found::Other { .. } => Err(Refusal::new(

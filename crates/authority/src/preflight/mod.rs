@@ -4,20 +4,37 @@
 //! grant. Whoever calls it has looked the facts up; nothing is looked up here, so the same request
 //! can be tried a thousand times in a test, or shown by `--dry-run`, without an effect.
 //!
-//! Definitions, trust and questions will be further inputs of the same function.
+//! What needs a person's yes comes out as questions ([`Granted::asks`], S3); who answers them isn't
+//! decided here ([`crate::settle`]). Definitions and trust will be further inputs of the same function.
 
+mod ask;
 mod folder;
+mod mode;
 mod request;
 
 use std::path::PathBuf;
 
-use crate::{Bounds, EnvName, Grant, Layer, Preset, Refusal, Root, Set, Workspace, escape};
+use crate::preset::command_env;
+use crate::{
+    Ask, Bounds, EnvName, Grant, Layer, Preset, Refusal, Root, Set, Tool, Workspace, WorkspaceMode,
+    escape,
+};
 
+pub use ask::{ModelPrice, dearer_model};
 pub use folder::{FolderFact, Found, Reserved};
 pub use request::{ExecRequest, Prompt, RunRequest};
 
 /// Longest prompt, in bytes: far above any task description, far below what a model's context holds.
 pub const PROMPT_BYTES: usize = 256 << 10;
+
+/// Longest check, in bytes: a command line, not a script.
+pub const CHECK_BYTES: usize = 4 << 10;
+
+/// Most further roots of one request; a person reads each of them on the card.
+pub const ROOTS: usize = 32;
+
+/// Most published ports of one request.
+pub const PORTS: usize = 16;
 
 /// Facts about the outside, looked up before.
 #[derive(Debug, Clone)]
@@ -43,6 +60,10 @@ pub struct Granted {
     pub grant: Grant,
     /// The task.
     pub prompt: Prompt,
+    /// What needs a person's yes before anything starts, in the card's order.
+    pub asks: Vec<Ask>,
+    /// The command that must pass before the run is `ok`.
+    pub check: Option<String>,
     /// Things that a person should know though they are no obstacle.
     pub notes: Vec<String>,
 }
@@ -57,25 +78,43 @@ pub fn child(request: &RunRequest, around: &Surroundings) -> Result<Granted, Ref
         .preset
         .parse()
         .map_err(|_| unknown_preset(&request.preset))?;
-    if !preset.is_available() {
+    if preset == Preset::FullParentTools && around.parent.is_none() {
         return Err(Refusal::new(
-            "preset_not_available",
+            "parent_missing",
             "preset",
-            format!("the preset `{preset}` is not available in this version"),
-            "use `--preset read-only`; the presets that write and run commands come next",
+            format!("`{preset}` means the tools of a parent agent, and a person asks"),
+            "use `--preset general`",
         ));
     }
     refuse_absent(request)?;
-    let workspace = folder::workspace(around)?;
-    let mut notes = Vec::new();
-    if let Some(note) = folder::note(around, &workspace) {
-        notes.push(note);
+    let (mode, mode_note) = mode::of(request.workspace.as_deref(), preset)?;
+    let workspace = folder::workspace(around, mode)?;
+    let notes = folder::note(around, &workspace)
+        .into_iter()
+        .chain(mode_note)
+        .collect();
+    let mut read = vec![workspace.root.clone()];
+    for fact in at_most(&request.read, ROOTS, "read")? {
+        read.push(folder::root(fact, "read", &workspace, around)?);
+    }
+    let ports = at_most(&request.ports, PORTS, "port")?;
+    if ports.contains(&0) {
+        return Err(Refusal::new(
+            "port_invalid",
+            "port",
+            "there is no port 0",
+            "name the port that the program inside listens on",
+        ));
     }
     let own = Bounds {
-        read: Set::only([workspace.root.clone()]),
+        read: Set::only(read),
+        write: Set::only([workspace.root.clone()]),
+        ports: Set::only(ports.iter().copied()),
         ..Bounds::ANY
     };
     let mut mechanics = preset.bounds();
+    // A preset adds none of its own; those that a person typed are what it may have.
+    mechanics.ports = own.ports.clone();
     for (dimension, limit) in &request.budget {
         mechanics.budget = mechanics.budget.with(*dimension, Some(*limit));
     }
@@ -83,9 +122,18 @@ pub fn child(request: &RunRequest, around: &Surroundings) -> Result<Granted, Ref
         .attenuate(Layer::Preset, &mechanics)
         .attenuate(Layer::Request, &own);
     require_tools(&grant)?;
+    if let Some(command) = &request.check {
+        request::check(command)?;
+        require_commands(&grant, "check", "no check can be run for it")?;
+    }
+    if !request.ports.is_empty() {
+        require_commands(&grant, "port", "nothing of it listens on a port")?;
+    }
     Ok(Granted {
+        asks: ask::of(&grant),
         grant,
         prompt,
+        check: request.check.clone(),
         notes,
     })
 }
@@ -107,7 +155,7 @@ pub fn exec(request: &ExecRequest, around: &Surroundings) -> Result<Grant, Refus
             "put it after `--`, as in `deputize exec -- ls -la`",
         ));
     }
-    let workspace = folder::workspace(around)?;
+    let workspace = folder::workspace(around, WorkspaceMode::Direct)?;
     let mut read = vec![workspace.root.clone()];
     let mut write = Vec::new();
     for fact in &request.read {
@@ -119,11 +167,10 @@ pub fn exec(request: &ExecRequest, around: &Surroundings) -> Result<Grant, Refus
         write.push(root);
     }
     let named = request.env.iter().map(|name| EnvName(name.clone()));
-    let base = Preset::ReadOnly.bounds().env;
     let own = Bounds {
         read: Set::only(read),
         write: Set::only(write),
-        env: Set::only(base.items().cloned().chain(named).chain(command_env())),
+        env: Set::only(command_env().chain(named)),
         secrets: Set::only(request.secrets.iter().cloned()),
         ports: Set::only(request.ports.iter().copied()),
         ..Bounds::ANY
@@ -131,14 +178,6 @@ pub fn exec(request: &ExecRequest, around: &Surroundings) -> Result<Grant, Refus
     Ok(begin(Preset::Exec, workspace, around)?
         .attenuate(Layer::Preset, &Preset::Exec.bounds())
         .attenuate(Layer::Request, &own))
-}
-
-/// Variables that a command that a person typed may see: about the terminal and the clock, and those
-/// that say where a toolchain lies (B9).
-fn command_env() -> impl Iterator<Item = EnvName> {
-    ["COLORTERM", "TZ", "CARGO_HOME", "GOPATH", "RUSTUP_HOME"]
-        .into_iter()
-        .map(|name| EnvName(name.to_owned()))
 }
 
 /// Where the chain begins: the person's authority, or the parent's grant one generation on.
@@ -184,24 +223,42 @@ fn require_tools(grant: &Grant) -> Result<(), Refusal> {
     ))
 }
 
-fn refuse_absent(request: &RunRequest) -> Result<(), Refusal> {
-    let absent = [
-        ("agent", &request.agent, "agent definitions"),
-        (
-            "workspace",
-            &request.workspace,
-            "workspace modes (a read-only child needs none)",
+/// Some things make sense only for a child that may run commands.
+fn require_commands(grant: &Grant, field: &str, so: &str) -> Result<(), Refusal> {
+    if grant.bounds().tools.permits(&Tool::Bash) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        &format!("{field}_needs_commands"),
+        field,
+        format!(
+            "a child of the preset `{}` runs no commands, so {so}",
+            grant.preset()
         ),
-    ];
-    for (field, value, what) in absent {
-        if value.is_some() {
-            return Err(Refusal::new(
-                "not_available",
-                field,
-                format!("{what} are not available in this version"),
-                format!("leave --{field} out"),
-            ));
-        }
+        format!("use `--preset general`, or leave --{field} out"),
+    ))
+}
+
+fn at_most<'a, T>(items: &'a [T], most: usize, field: &str) -> Result<&'a [T], Refusal> {
+    if items.len() <= most {
+        return Ok(items);
+    }
+    Err(Refusal::new(
+        "too_many",
+        field,
+        format!("{} are more than {most}", items.len()),
+        "name fewer",
+    ))
+}
+
+fn refuse_absent(request: &RunRequest) -> Result<(), Refusal> {
+    if request.agent.is_some() {
+        return Err(Refusal::new(
+            "not_available",
+            "agent",
+            "agent definitions are not available in this version",
+            "leave --agent out",
+        ));
     }
     match request.context.as_deref() {
         None | Some("independent") => Ok(()),
@@ -218,11 +275,7 @@ fn refuse_absent(request: &RunRequest) -> Result<(), Refusal> {
 }
 
 fn unknown_preset(name: &str) -> Refusal {
-    let known: Vec<&str> = Preset::FOR_CHILDREN
-        .into_iter()
-        .filter(|preset| preset.is_available())
-        .map(Preset::name)
-        .collect();
+    let known: Vec<&str> = Preset::FOR_CHILDREN.into_iter().map(Preset::name).collect();
     Refusal::new(
         "unknown_preset",
         "preset",

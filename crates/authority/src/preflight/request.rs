@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{FolderFact, PROMPT_BYTES};
+use super::{CHECK_BYTES, FolderFact, PROMPT_BYTES};
 use crate::{Dimension, Refusal, Untrusted};
 
 /// A request for a child (D1), before anything was checked.
@@ -16,8 +16,14 @@ pub struct RunRequest {
     pub agent: Option<String>,
     /// `independent` or `fork`.
     pub context: Option<String>,
-    /// The workspace mode.
+    /// The workspace mode by name.
     pub workspace: Option<String>,
+    /// The command that must pass before the run is `ok`.
+    pub check: Option<String>,
+    /// Further readable roots.
+    pub read: Vec<FolderFact>,
+    /// Ports to publish to loopback outside.
+    pub ports: Vec<u16>,
     /// Limits that a person typed; they replace the preset's. Never filled from a model's parameters.
     pub budget: Vec<(Dimension, u64)>,
 }
@@ -37,6 +43,28 @@ pub struct ExecRequest {
     pub secrets: Vec<String>,
     /// Ports inside to publish on the loopback outside.
     pub ports: Vec<u16>,
+}
+
+/// A check that passed: one command line, not empty, within the limit.
+///
+/// # Errors
+/// `check_invalid`.
+pub(super) fn check(command: &str) -> Result<(), Refusal> {
+    let reason = if command.trim().is_empty() {
+        "the check is empty".to_owned()
+    } else if command.len() > CHECK_BYTES {
+        format!("the check has more than {CHECK_BYTES} bytes")
+    } else if command.contains('\0') {
+        "the check contains a NUL".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::new(
+        "check_invalid",
+        "check",
+        reason,
+        "give a shell command, as in `--check 'cargo test'`",
+    ))
 }
 
 /// A task that passed: text, not empty, within the limit.

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::{Budget, Dimension, PROTECTED, ProtectedKind, Shape, Tool};
+use crate::{Budget, Consent, Dimension, PROTECTED, ProtectedKind, Shape, Tool};
 
 fn folder(path: &str) -> FolderFact {
     FolderFact {
@@ -42,6 +42,17 @@ fn ask() -> RunRequest {
     }
 }
 
+fn of(preset: &str) -> RunRequest {
+    RunRequest {
+        preset: preset.to_owned(),
+        ..ask()
+    }
+}
+
+fn effects(granted: &Granted) -> Vec<Consent> {
+    granted.asks.iter().map(|ask| ask.effect).collect()
+}
+
 fn refused(request: &RunRequest, around: &Surroundings) -> (String, String) {
     let refusal = child(request, around).expect_err("must be refused");
     (refusal.code, refusal.field)
@@ -60,29 +71,222 @@ fn a_plain_request_is_granted_what_the_preset_says() {
     assert!(!bounds.read.permits(&outside));
 }
 
-/// D3: `_` and `-` are equal; what isn't there yet is refused as that, what never was as unknown.
+/// D3: `_` and `-` are equal; `workspace-write` is `general`; what never was is unknown.
 #[test]
 fn preset_names() {
-    let with = |preset: &str| RunRequest {
-        preset: preset.to_owned(),
+    let here = around("/home/u/project");
+    for (name, preset) in [
+        ("read_only", Preset::ReadOnly),
+        ("read-only-git", Preset::ReadOnlyGit),
+        ("general", Preset::General),
+        ("workspace_write", Preset::General),
+    ] {
+        assert_eq!(child(&of(name), &here).unwrap().grant.preset(), preset);
+    }
+    assert_eq!(refused(&of("root"), &here).0, "unknown_preset");
+    assert_eq!(refused(&of("exec"), &here).0, "unknown_preset");
+}
+
+/// D3, S8: the parent's tools are within the parent's grant; a person is no parent.
+#[test]
+fn full_parent_tools_needs_a_parent() {
+    let mut here = around("/home/u/project");
+    let full = of("full_parent_tools");
+    assert_eq!(
+        refused(&full, &here),
+        ("parent_missing".to_owned(), "preset".to_owned())
+    );
+    let looks = child(&ask(), &here).unwrap().grant;
+    let deep = Bounds {
+        depth: 1,
+        ..looks.bounds().clone()
+    };
+    let parent = Grant::of_principal(Preset::ReadOnly, looks.workspace().clone(), Bounds::ANY)
+        .attenuate(Layer::Preset, &deep);
+    here.parent = Some(parent);
+    let granted = child(&full, &here).unwrap();
+    assert!(granted.grant.bounds().is_within(&deep));
+    assert!(!granted.grant.bounds().tools.permits(&Tool::Bash));
+    assert_eq!(
+        effects(&granted),
+        [],
+        "what isn't granted isn't asked about"
+    );
+}
+
+/// D3, S5: `general` writes to the workspace and nowhere else, and `read-only-git` looks.
+#[test]
+fn what_the_presets_hold() {
+    let here = around("/home/u/project");
+    let general = child(&of("general"), &here).unwrap().grant;
+    let bounds = general.bounds();
+    let root = |path: &str| Root::new(path).unwrap();
+    assert!(bounds.write.permits(&root("/home/u/project/src")));
+    assert!(!bounds.write.permits(&root("/home/u/other")));
+    assert!(bounds.hosts.is_none() && bounds.ports.is_none() && bounds.depth == 0);
+    let git = child(&of("read-only-git"), &here).unwrap().grant;
+    assert!(git.bounds().tools.permits(&Tool::Git) && git.bounds().write.is_none());
+    assert!(!git.bounds().tools.permits(&Tool::Bash));
+}
+
+/// C2: a copy unless the folder itself is asked for; what isn't there or isn't known is refused.
+#[test]
+fn workspace_modes() {
+    let here = around("/home/u/project");
+    let with = |preset: &str, mode: &str| RunRequest {
+        workspace: Some(mode.to_owned()),
+        ..of(preset)
+    };
+    let mode = |request: &RunRequest| child(request, &here).unwrap().grant.workspace().mode;
+    assert_eq!(mode(&of("general")), WorkspaceMode::CopyOnWrite);
+    for (name, found) in [
+        ("copy_on_write", WorkspaceMode::CopyOnWrite),
+        ("direct", WorkspaceMode::Direct),
+    ] {
+        assert_eq!(mode(&with("general", name)), found);
+    }
+    for (name, code) in [
+        ("worktree", "not_available"),
+        ("overlay", "unknown_workspace_mode"),
+    ] {
+        let found = refused(&with("general", name), &here);
+        assert_eq!(found, (code.to_owned(), "workspace".to_owned()));
+    }
+    assert_eq!(
+        refused(&with("read-only", "overlay"), &here).0,
+        "unknown_workspace_mode"
+    );
+    // Whoever writes nothing has no use for a mode, and is told so.
+    let granted = child(&with("read-only", "worktree"), &here).unwrap();
+    assert!(granted.grant.bounds().write.is_none());
+    assert!(
+        granted.notes[0].contains("changes nothing"),
+        "{:?}",
+        granted.notes
+    );
+}
+
+/// S3: each effect is asked about when the grant holds it, with the facts, and not otherwise.
+#[test]
+fn questions_follow_from_the_grant() {
+    let here = around("/home/u/project");
+    let everything = RunRequest {
+        workspace: Some("direct".to_owned()),
+        read: vec![folder("/data/o\u{1b}ther"), folder("/home/u/project/src")],
+        ports: vec![3000],
+        ..of("general")
+    };
+    let granted = child(&everything, &here).unwrap();
+    let asked: Vec<String> = granted
+        .asks
+        .iter()
+        .map(|ask| format!("{}: {}", ask.effect, ask.why))
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            "write: writes to `/home/u/project` itself, at once, not to a copy",
+            "shell: runs shell commands of its own choice, inside its boundary",
+            "outside: reaches paths outside the workspace: `/data/o\\u{1b}ther`",
+            "network: reaches, or can be reached through, the network: port 3000",
+        ]
+    );
+    assert!(granted.grant.bounds().ports.permits(&3000));
+    assert!(!granted.grant.bounds().ports.permits(&3001));
+    assert_eq!(
+        effects(&child(&of("general"), &here).unwrap()),
+        [Consent::Shell]
+    );
+    for quiet in ["read-only", "read-only-git"] {
+        assert_eq!(effects(&child(&of(quiet), &here).unwrap()), [], "{quiet}");
+    }
+    // A root around the workspace reaches outside it too.
+    let around_it = RunRequest {
+        read: vec![folder("/data")],
         ..ask()
     };
+    let asked = effects(&child(&around_it, &around("/data/x")).unwrap());
+    assert_eq!(asked, [Consent::Outside]);
+}
+
+/// S5: what the global ceiling takes away is neither granted nor asked about.
+#[test]
+fn the_global_ceiling_holds_for_what_was_typed() {
+    let mut here = around("/home/u/project");
+    here.global.ports = Set::none();
+    here.global.tools = Set::only([Tool::Read, Tool::Write]);
+    let request = RunRequest {
+        ports: vec![3000],
+        workspace: Some("direct".to_owned()),
+        ..of("general")
+    };
+    assert_eq!(refused(&request, &here).0, "port_needs_commands");
+    here.global.tools = Set::Any;
+    let granted = child(&request, &here).unwrap();
+    assert!(granted.grant.bounds().ports.is_none());
+    assert_eq!(effects(&granted), [Consent::Write, Consent::Shell]);
+}
+
+/// S2: further roots, ports and checks that no child gets.
+#[test]
+fn additions_that_are_refused() {
     let here = around("/home/u/project");
-    assert!(child(&with("read_only"), &here).is_ok());
-    for preset in [
-        "general",
-        "workspace_write",
-        "read-only-git",
-        "full_parent_tools",
+    let general = || of("general");
+    let reads = |path: &str| RunRequest {
+        read: vec![folder(path)],
+        ..general()
+    };
+    let checked = |preset: &str, command: &str| RunRequest {
+        check: Some(command.to_owned()),
+        ..of(preset)
+    };
+    let ports = |preset: &str, ports: Vec<u16>| RunRequest {
+        ports,
+        ..of(preset)
+    };
+    let many = RunRequest {
+        read: (0..=ROOTS)
+            .map(|at| folder(&format!("/data/{at}")))
+            .collect(),
+        ..general()
+    };
+    for (request, code, field) in [
+        (reads("/home/u"), "root_is_home", "read"),
+        (reads("/home/u/.config/x"), "root_is_reserved", "read"),
+        (reads("/proc"), "root_is_kernel", "read"),
+        (many, "too_many", "read"),
+        (ports("general", vec![0]), "port_invalid", "port"),
+        (ports("general", vec![1; PORTS + 1]), "too_many", "port"),
+        (
+            ports("read-only", vec![3000]),
+            "port_needs_commands",
+            "port",
+        ),
+        (checked("general", " \n"), "check_invalid", "check"),
+        (checked("general", "a\0b"), "check_invalid", "check"),
+        (
+            checked("general", &"x".repeat(CHECK_BYTES + 1)),
+            "check_invalid",
+            "check",
+        ),
+        (
+            checked("read-only", "true"),
+            "check_needs_commands",
+            "check",
+        ),
+        (
+            checked("read-only-git", "true"),
+            "check_needs_commands",
+            "check",
+        ),
     ] {
         assert_eq!(
-            refused(&with(preset), &here).0,
-            "preset_not_available",
-            "{preset}"
+            refused(&request, &here),
+            (code.to_owned(), field.to_owned())
         );
     }
-    assert_eq!(refused(&with("root"), &here).0, "unknown_preset");
-    assert_eq!(refused(&with("exec"), &here).0, "unknown_preset");
+    let granted = child(&checked("general", "cargo test"), &here).unwrap();
+    assert_eq!(granted.check.as_deref(), Some("cargo test"));
 }
 
 /// S2: roots that are refused, each with its code.

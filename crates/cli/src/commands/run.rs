@@ -70,9 +70,11 @@ fn request(args: &Run) -> Result<ChildRequest, RunError> {
             context: args.context.clone(),
             workspace: args.workspace.clone(),
             budget,
+            ..RunRequest::default()
         },
         workdir: args.workdir.clone(),
         model: args.model.clone(),
+        ..ChildRequest::default()
     })
 }
 

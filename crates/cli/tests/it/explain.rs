@@ -218,8 +218,8 @@ fn what_can_not_be_explained_is_refused() {
             "folder_missing",
         ),
         (
-            &["--tool", "read", "--path", "x", "--preset", "general"],
-            "preset_not_available",
+            &["--tool", "read", "--path", "x", "--preset", "root"],
+            "unknown_preset",
         ),
         (&["--tool", "exec"], "command_missing"),
     ] {

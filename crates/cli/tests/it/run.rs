@@ -277,17 +277,16 @@ fn a_dry_run_shows_the_grant_and_starts_nothing() {
     assert!(!env.state().exists(), "a dry run left something behind");
 }
 
-/// D3: presets that aren't there yet are refused as that, in either spelling; what never was is
-/// unknown. Nothing is started.
+/// D3, S4: presets that write need a person's yes, in either spelling, and the default is one of them;
+/// what never was is unknown. Nothing is started.
 #[test]
-fn presets_that_write_are_refused_as_not_yet_available() {
+fn presets_that_write_need_a_yes() {
     let env = project();
     for (preset, code) in [
-        ("general", "preset_not_available"),
-        ("workspace-write", "preset_not_available"),
-        ("workspace_write", "preset_not_available"),
-        ("read-only-git", "preset_not_available"),
-        ("full_parent_tools", "preset_not_available"),
+        ("general", "confirmation_needed"),
+        ("workspace-write", "confirmation_needed"),
+        ("workspace_write", "confirmation_needed"),
+        ("full_parent_tools", "parent_missing"),
         ("root", "unknown_preset"),
         ("exec", "unknown_preset"),
         ("", "unknown_preset"),
@@ -297,11 +296,10 @@ fn presets_that_write_are_refused_as_not_yet_available() {
             .expect_code(2);
         assert_eq!(refused_code(&outcome), code, "{preset}");
     }
-    // The default preset is seed 002's, which isn't there yet either.
     let outcome = env
         .run(["run", "--model", "scout", QUESTION])
         .expect_code(2);
-    assert_eq!(refused_code(&outcome), "preset_not_available");
+    assert_eq!(refused_code(&outcome), "confirmation_needed");
     assert!(runs(&env).is_empty());
 }
 

@@ -39,6 +39,7 @@ pub(crate) fn plan(
         },
         workdir: None,
         model: Some("script:measured".to_owned()),
+        ..ChildRequest::default()
     };
     let stage = Stage { script, sleeper };
     Ok(Child::plan(look, request, &stage)?)

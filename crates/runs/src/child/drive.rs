@@ -58,13 +58,15 @@ impl Child {
     /// `events` are told to a face; `words` come from one.
     ///
     /// # Errors
-    /// Only what keeps a run from starting. Everything after that is in the result.
+    /// Only what keeps a run from starting, an open question among it. Everything after that is in the result.
     pub async fn run(
         self,
         boundaries: Boundaries,
         events: UnboundedSender<Event>,
         mut words: UnboundedReceiver<Word>,
     ) -> Result<Finished, RunError> {
+        // Whoever forgets to ask gets no child.
+        self.approvals()?;
         let folder = RunFolder::create(self.store.runs(), &self.id)?;
         let ledger = match self.open(&folder) {
             Ok(ledger) => ledger,

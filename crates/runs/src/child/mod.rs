@@ -13,11 +13,14 @@ mod toolbox;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use deputize_agent::{CancelReason, RunResult};
-use deputize_authority::preflight::{self, Granted, RunRequest};
-use deputize_authority::{Budget, Grant, Preset};
-use deputize_boundary::{BoundaryPlan, HostFacts};
-use deputize_model::{Edge, ModelClient, select};
+use deputize_agent::{CancelReason, RunResult, Schema};
+use deputize_authority::preflight::{self, Granted, ModelPrice, RunRequest};
+use deputize_authority::{
+    Approval, Budget, Channel, Consent, Grant, Preset, Settled, Untrusted, settle,
+};
+use deputize_boundary::{BoundaryPlan, HostFacts, Toolchain};
+use deputize_model::{Edge, ModelClient, Price, select};
+use serde_json::Value;
 
 use crate::{Look, RunError, RunId, Store, choose_dry};
 
@@ -30,8 +33,16 @@ pub struct ChildRequest {
     pub run: RunRequest,
     /// The folder, as typed; the caller's when absent.
     pub workdir: Option<PathBuf>,
+    /// Further readable roots, as typed.
+    pub read: Vec<PathBuf>,
     /// The model by name.
     pub model: Option<String>,
+    /// What the answer must look like: a JSON Schema.
+    pub schema: Option<Value>,
+    /// What the person typed that is allowed. Never filled from a model's parameters (S4).
+    pub allow: Vec<Consent>,
+    /// A file of rules that the person typed, beside the one in their configuration.
+    pub rules: Option<PathBuf>,
 }
 
 /// A child that may start.
@@ -44,9 +55,11 @@ pub struct Child {
     store: Store,
     look: Look,
     plan: BoundaryPlan,
+    schema: Option<Schema>,
+    settled: Settled,
 }
 
-/// What a dry run shows.
+/// What a dry run and a card show.
 #[derive(Debug, Clone)]
 pub struct Planned<'a> {
     /// The grant.
@@ -57,6 +70,18 @@ pub struct Planned<'a> {
     pub model: String,
     /// What kind of thing that is, where it is no language model.
     pub label: Option<&'static str>,
+    /// What its tokens cost; `None` where nobody knows.
+    pub price: Option<Price>,
+    /// The task.
+    pub prompt: &'a Untrusted,
+    /// The command that must pass before the run is `ok`.
+    pub check: Option<&'a str>,
+    /// What the answer must look like.
+    pub schema: Option<&'a Value>,
+    /// The toolchains whose folders commands will see.
+    pub toolchains: &'a [Toolchain],
+    /// What needs a person's yes, and what came of it.
+    pub settled: &'a Settled,
     /// Things to know that are no obstacle.
     pub notes: &'a [String],
 }
@@ -84,10 +109,29 @@ impl Child {
     ///
     /// # Errors
     /// The refusal, with code, field, reason and fix.
-    pub fn plan(look: &Look, request: ChildRequest, edge: &dyn Edge) -> Result<Self, RunError> {
+    pub fn plan(look: &Look, mut request: ChildRequest, edge: &dyn Edge) -> Result<Self, RunError> {
         let around = look.surroundings(request.workdir.as_deref());
+        request.run.read = request.read.iter().map(|path| look.folder(path)).collect();
         let granted = preflight::child(&request.run, &around)?;
-        let model = Arc::from(select(request.model.as_deref(), edge)?);
+        let schema = request.schema.take().map(Schema::new).transpose()?;
+        let rules = look.rules(request.rules.as_deref())?;
+        let model: Arc<dyn ModelClient> = Arc::from(select(request.model.as_deref(), edge)?);
+        let name = model.name().to_string();
+        let price = ModelPrice {
+            name: &name,
+            output: model.price().map(|price| price.output),
+        };
+        // A person asks: there is no parent whose model could be cheaper.
+        let mut asks = granted.asks.clone();
+        asks.extend(preflight::dearer_model(price, None));
+        let grant = &granted.grant;
+        let settled = settle(
+            asks,
+            &request.allow,
+            &rules,
+            grant.preset(),
+            grant.workspace().path(),
+        );
         let host = look.host();
         let plan = choose_dry(&granted.grant, &host)?;
         Ok(Self {
@@ -99,7 +143,30 @@ impl Child {
             store: Store::below(look.state()?),
             look: look.clone(),
             plan,
+            schema,
+            settled,
         })
+    }
+
+    /// What needs a person's yes, and what came of it.
+    #[must_use]
+    pub fn settled(&self) -> &Settled {
+        &self.settled
+    }
+
+    /// Takes a person's yes to everything that the card showed as open.
+    pub fn accept(&mut self, by: &Channel) {
+        self.settled.accept(by);
+    }
+
+    /// What a person agreed to, by channel.
+    ///
+    /// # Errors
+    /// `denied_by_rule` or `confirmation_needed`: then the child doesn't start.
+    pub fn approvals(&self) -> Result<Vec<Approval>, RunError> {
+        let file = self.look.rules_file();
+        let file = file.as_ref().map(|file| file.to_string_lossy());
+        Ok(self.settled.approvals(file.as_deref())?)
     }
 
     /// What was decided.
@@ -110,6 +177,12 @@ impl Child {
             boundary: &self.plan,
             model: self.model.name().to_string(),
             label: self.model.label().notice(),
+            price: self.model.price(),
+            prompt: self.granted.prompt.text(),
+            check: self.granted.check.as_deref(),
+            schema: self.schema.as_ref().map(Schema::value),
+            toolchains: &self.host.toolchains,
+            settled: &self.settled,
             notes: &self.granted.notes,
         }
     }

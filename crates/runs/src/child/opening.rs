@@ -69,8 +69,8 @@ impl Child {
             max_output_tokens: 8_192,
             definition: None,
             project: None,
-            check: None,
-            schema: None,
+            check: self.granted.check.clone(),
+            schema: self.schema.clone(),
         }
     }
 }
