@@ -1,0 +1,182 @@
+//! Which paths configure what later runs outside the boundary, at whatever depth they lie.
+
+use std::path::Path;
+
+use deputize_authority::{ProtectedKind, protected_kind};
+
+use crate::rel_path::RelPath;
+
+/// Names beyond those that a boundary protects, in lower case. A boundary keeps its list short, since
+/// each of its rows is a mount; here a row costs a question.
+const NAMES: &[(&str, &str)] = &[
+    // Instructions and settings of coding agents.
+    (".cursorrules", AGENT),
+    (".cursorignore", AGENT),
+    (".windsurfrules", AGENT),
+    (".windsurf", AGENT),
+    (".clinerules", AGENT),
+    (".roo", AGENT),
+    (".roomodes", AGENT),
+    (".roorules", AGENT),
+    (".kiro", AGENT),
+    (".amazonq", AGENT),
+    (".continue", AGENT),
+    (".opencode", AGENT),
+    (".aider.conf.yml", AGENT),
+    (".goosehints", AGENT),
+    ("agents.override.md", AGENT),
+    ("claude.local.md", AGENT),
+    ("opencode.json", AGENT),
+    ("opencode.jsonc", AGENT),
+    ("copilot-instructions.md", AGENT),
+    // Git obeys them, or runs what they name.
+    (".gitmodules", GIT),
+    (".gitattributes", GIT),
+    (".gitconfig", GIT),
+    (".githooks", GIT),
+    (".huskyrc", GIT),
+    (".lefthook", GIT),
+    ("lefthook.yml", GIT),
+    ("lefthook.yaml", GIT),
+    (".lefthook.yml", GIT),
+    (".overcommit.yml", GIT),
+    (".pre-commit-config.yaml", GIT),
+    (".pre-commit-config.yml", GIT),
+    // A shell, an editor or a debugger runs them when it starts or enters the folder.
+    (".bashrc", STARTUP),
+    (".bash_profile", STARTUP),
+    (".bash_login", STARTUP),
+    (".bash_logout", STARTUP),
+    (".profile", STARTUP),
+    (".zshrc", STARTUP),
+    (".zshenv", STARTUP),
+    (".zprofile", STARTUP),
+    (".zlogin", STARTUP),
+    (".kshrc", STARTUP),
+    (".autoenv", STARTUP),
+    (".autoenv.zsh", STARTUP),
+    (".vimrc", STARTUP),
+    (".gvimrc", STARTUP),
+    (".exrc", STARTUP),
+    (".nvimrc", STARTUP),
+    (".nvim.lua", STARTUP),
+    (".emacs", STARTUP),
+    (".dir-locals.el", STARTUP),
+    (".dir-locals-2.el", STARTUP),
+    (".devcontainer", STARTUP),
+    (".devcontainer.json", STARTUP),
+    (".fleet", STARTUP),
+    (".zed", STARTUP),
+    (".gdbinit", STARTUP),
+    (".lldbinit", STARTUP),
+    (".mise.toml", STARTUP),
+    ("mise.toml", STARTUP),
+    (".mise", STARTUP),
+    // A package manager or a compiler takes programs, registries or scripts from them.
+    (".npmrc", MANAGER),
+    (".yarnrc", MANAGER),
+    (".yarnrc.yml", MANAGER),
+    (".pnpmfile.cjs", MANAGER),
+    (".pypirc", MANAGER),
+    ("pip.conf", MANAGER),
+    (".bazelrc", MANAGER),
+    (".cargo", MANAGER),
+];
+
+/// Ends of names that editors open as a set of tasks and settings.
+const ENDS: &[(&str, &str)] = &[(".code-workspace", STARTUP)];
+
+const AGENT: &str = "a coding agent obeys it";
+const GIT: &str = "git or a hook runner obeys it";
+const STARTUP: &str = "an editor, a shell or a debugger runs it";
+const MANAGER: &str = "a package manager or a compiler obeys it";
+
+/// Why a path is held back, if it is by its name.
+pub(crate) fn held_by_name(path: &RelPath) -> Option<&'static str> {
+    // Invalid bytes in one segment don't hide what the others say.
+    let lower = path.as_path().to_string_lossy().to_lowercase();
+    let names: Vec<&str> = lower.split('/').collect();
+    if names.contains(&".git") {
+        return Some("it belongs to a repository: commits stay in the copy");
+    }
+    for (index, name) in names.iter().enumerate() {
+        let known = NAMES.iter().find(|(held, _)| held == name);
+        let ends = ENDS.iter().find(|(end, _)| name.ends_with(end));
+        if let Some((_, why)) = known.or(ends) {
+            return Some(why);
+        }
+        if let Some(kind) = protected_kind(Path::new(&names[index..].join("/"))) {
+            return Some(match kind {
+                ProtectedKind::Git => GIT,
+                ProtectedKind::Agent => AGENT,
+                ProtectedKind::Editor => STARTUP,
+            });
+        }
+    }
+    None
+}
+
+/// Whether a boundary may have put an empty entry at this path, to keep others from doing so.
+pub(crate) fn may_be_placeholder(path: &RelPath) -> bool {
+    let lower = path.as_path().to_string_lossy().to_lowercase();
+    let names: Vec<&str> = lower.split('/').collect();
+    let last = names.last().is_some_and(|name| *name == ".git");
+    last || (0..names.len())
+        .any(|index| protected_kind(Path::new(&names[index..].join("/"))).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    fn held(text: &str) -> bool {
+        held_by_name(&RelPath::from_text(text).unwrap()).is_some()
+    }
+
+    /// C2: configuration is held at any depth, in any case, also beside names that aren't text.
+    #[test]
+    fn what_configures_others_is_held_at_any_depth() {
+        for text in [
+            "CLAUDE.md",
+            "a/b/agents.MD",
+            ".GIT/config",
+            "vendor/x/.git",
+            "vendor/x/.git/HEAD",
+            ".claude/skills/x/SKILL.md",
+            "sub/.vscode/tasks.json",
+            ".husky/pre-commit",
+            "my.code-workspace",
+            "pkg/.npmrc",
+            ".cargo/config.toml",
+            "\\xff/.mcp.json",
+            ".claude/\\xff",
+        ] {
+            assert!(held(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_it_is_not() {
+        for text in [
+            "CLAUDE.md.txt",
+            "agents/x.md",
+            "src/git/config",
+            ".github/workflows/ci.yml",
+        ] {
+            assert!(!held(text), "{text}");
+        }
+        assert!(!may_be_placeholder(&RelPath::from_text("src").unwrap()));
+        assert!(may_be_placeholder(
+            &RelPath::top().join(OsStr::from_bytes(b".claude"))
+        ));
+    }
+
+    #[test]
+    fn names_are_in_lower_case() {
+        for (name, _) in NAMES.iter().chain(ENDS) {
+            assert_eq!(*name, name.to_lowercase());
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! A mirror: a whole copy of a folder, for where no overlay can be had.
+
+mod compare;
+mod index;
+mod make;
+
+pub(crate) use compare::differences;
+pub(crate) use index::Index;
+pub(crate) use make::make;

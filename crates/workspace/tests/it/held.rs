@@ -1,0 +1,149 @@
+//! What is held back or refused (C2).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+
+use deputize_workspace::Disposition;
+
+use crate::scene::{KINDS, Scene};
+
+fn why(scene: &Scene, path: &str) -> String {
+    match scene.change(path).map(|change| change.disposition) {
+        Some(Disposition::Hold(why)) => format!("hold: {why}"),
+        Some(Disposition::Refuse(why)) => format!("refuse: {why}"),
+        other => format!("{other:?}"),
+    }
+}
+
+/// C2: repositories that a child planted are quarantined, as are hooks and agent configuration.
+#[test]
+fn planted_repositories_hooks_and_configuration_are_held() {
+    for kind in KINDS {
+        let scene = Scene::new(kind, |tree| {
+            tree.file("src/main.rs", "fn main() {}\n")
+                .file(".git/config", "[core]\n")
+                .file(".git/HEAD", "ref: refs/heads/main\n");
+        });
+        scene.edit(
+            "mkdir -p vendor/x/.git; echo ref: refs/heads/main > vendor/x/.git/HEAD; \
+             echo 'gitdir: /elsewhere' > src/.git; \
+             mkdir -p bare/objects bare/refs bare/hooks; echo ref: x > bare/HEAD; echo hook > bare/hooks/post; \
+             echo readme > bare/README; \
+             echo o > .git/ORIG_HEAD; mkdir .husky; echo evil > .husky/pre-commit; \
+             echo obey > CLAUDE.md; mkdir -p deep/er/.claude; echo x > deep/er/.claude/settings.json; \
+             echo x > deep/.CursorRules; echo fine > src/lib.rs",
+        );
+        for path in [
+            "vendor/x/.git",
+            "vendor/x/.git/HEAD",
+            "src/.git",
+            "bare/HEAD",
+            "bare/objects",
+            "bare/hooks/post",
+            ".git/ORIG_HEAD",
+            ".husky/pre-commit",
+            "CLAUDE.md",
+            "deep/er/.claude/settings.json",
+            "deep/.CursorRules",
+        ] {
+            assert!(
+                why(&scene, path).starts_with("hold: "),
+                "{kind:?} {path}: {}",
+                why(&scene, path)
+            );
+        }
+        for path in ["src/lib.rs", "bare/README", "deep/er"] {
+            assert_eq!(why(&scene, path), "Some(Apply)", "{kind:?} {path}");
+        }
+    }
+}
+
+/// C2: a bare repository that is completed across the layers is one too, also at the top.
+#[test]
+fn a_repository_may_be_completed_across_the_layers() {
+    for kind in KINDS {
+        let scene = Scene::new(kind, |tree| {
+            tree.file("HEAD", "ref: refs/heads/main\n")
+                .folder("objects");
+        });
+        scene.edit("mkdir refs; echo '[core]' > config; echo plain > plain");
+        assert!(why(&scene, "refs").starts_with("hold: "), "{kind:?}");
+        assert!(why(&scene, "config").starts_with("hold: "), "{kind:?}");
+        assert_eq!(why(&scene, "plain"), "Some(Apply)");
+    }
+}
+
+/// C2: FIFOs, sockets, set-id files and links that lead out are refused, on any way that leads out.
+#[test]
+fn special_files_and_outward_links_are_refused() {
+    for kind in KINDS {
+        let scene = Scene::new(kind, |tree| {
+            tree.file("a/b/file", "f")
+                .link("persons-own", "/etc")
+                .link("up", "a/b");
+        });
+        scene.edit(
+            "mkfifo pipe; echo s > setuid; echo g > setgid; \
+             ln -s /etc/passwd absolute; ln -s ../../etc/passwd relative; ln -s persons-own/passwd through; \
+             ln -s up/../../.. around; ln -s around2 around2; \
+             ln -s a/b/file fine; ln -s ../b/file a/b/also; ln -s nowhere dangling; ln -s up/.. up-up",
+        );
+        let top = scene.top();
+        fs::set_permissions(top.join("setuid"), fs::Permissions::from_mode(0o4755)).unwrap();
+        fs::set_permissions(top.join("setgid"), fs::Permissions::from_mode(0o2755)).unwrap();
+        let _socket = UnixListener::bind(top.join("sock")).unwrap();
+        for path in [
+            "pipe", "setuid", "setgid", "sock", "absolute", "relative", "through", "around",
+            "around2",
+        ] {
+            assert!(
+                why(&scene, path).starts_with("refuse: "),
+                "{kind:?} {path}: {}",
+                why(&scene, path)
+            );
+        }
+        for path in ["fine", "a/b/also", "dangling", "up-up"] {
+            assert_eq!(why(&scene, path), "Some(Apply)", "{kind:?} {path}");
+        }
+    }
+}
+
+/// C2: a further name of a file outside is refused; two names inside are two files.
+#[test]
+fn names_of_files_outside_are_refused() {
+    for kind in KINDS {
+        let scene = Scene::new(kind, |tree| {
+            tree.file("a", "a");
+        });
+        scene.edit("echo two > one; ln one other");
+        let outside = scene.run.join("outside");
+        fs::write(&outside, "outside").unwrap();
+        fs::hard_link(&outside, scene.top().join("linked")).unwrap();
+        assert!(why(&scene, "linked").starts_with("refuse: "), "{kind:?}");
+        assert_eq!(why(&scene, "one"), "Some(Apply)");
+        assert_eq!(why(&scene, "other"), "Some(Apply)");
+    }
+}
+
+/// C2: what the boundary puts there to keep a place free is no change; what a child puts there is.
+#[test]
+fn placeholders_are_no_change() {
+    for kind in KINDS {
+        let scene = Scene::new(kind, |tree| {
+            tree.file("a", "a").folder(".git");
+        });
+        scene.edit("mkdir -p .git/hooks .claude sub/.git/info; : > AGENTS.md; printf '.\\n' > .git/commondir");
+        assert_eq!(scene.told(), ["created sub apply"], "{kind:?}");
+        scene.edit("echo x > .claude/x");
+        assert_eq!(
+            scene.told(),
+            [
+                "created .claude hold",
+                "created .claude/x hold",
+                "created sub apply"
+            ],
+            "{kind:?}"
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! A person's folder, a run's folder, and a child that writes.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use deputize_testkit::{Tree, until};
+use deputize_workspace::{
+    BaseFolder, Change, CopyKind, Disposition, Layers, Manifest, RelPath, WorkingCopy,
+};
+use tempfile::TempDir;
+
+/// Both kinds of copies: what holds for one must hold for the other.
+pub(crate) const KINDS: [CopyKind; 2] = [CopyKind::Overlay, CopyKind::Mirror];
+
+pub(crate) struct Scene {
+    _folder: TempDir,
+    pub(crate) base: PathBuf,
+    pub(crate) run: PathBuf,
+}
+
+impl Scene {
+    /// Lays out the person's folder and makes a copy of it.
+    pub(crate) fn new(kind: CopyKind, lay: impl FnOnce(&Tree<'_>)) -> Self {
+        Self::at(kind, |root| lay(&Tree::at(root)))
+    }
+
+    /// The same for a layout that needs the folder's path.
+    pub(crate) fn at(kind: CopyKind, lay: impl FnOnce(&Path)) -> Self {
+        Self::within(tempfile::tempdir().unwrap(), kind, lay)
+    }
+
+    fn within(folder: TempDir, kind: CopyKind, lay: impl FnOnce(&Path)) -> Self {
+        let (base, run) = (folder.path().join("base"), folder.path().join("run"));
+        fs::create_dir(&base).unwrap();
+        fs::create_dir(&run).unwrap();
+        lay(&base);
+        settle(&base);
+        let scene = Self {
+            _folder: folder,
+            base,
+            run,
+        };
+        WorkingCopy::create(&scene.run, scene.base_folder(), kind).unwrap();
+        scene
+    }
+
+    pub(crate) fn base_folder(&self) -> BaseFolder {
+        let meta = fs::metadata(&self.base).unwrap();
+        BaseFolder {
+            path: self.base.clone(),
+            device: meta.dev(),
+            inode: meta.ino(),
+        }
+    }
+
+    pub(crate) fn copy(&self) -> WorkingCopy {
+        WorkingCopy::open(&self.run).unwrap()
+    }
+
+    /// The child runs a script in its copy.
+    #[track_caller]
+    pub(crate) fn edit(&self, script: &str) {
+        let output = self.child(script).output().unwrap();
+        assert!(
+            output.status.success(),
+            "{script}\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+
+    fn child(&self, script: &str) -> Command {
+        match self.copy().layers() {
+            Layers::Mirror { tree } => {
+                let mut command = Command::new("sh");
+                command.args(["-ec", script]).current_dir(tree);
+                command
+            }
+            Layers::Overlay { upper, work } => {
+                let options = format!(
+                    "userxattr,lowerdir={},upperdir={},workdir={}",
+                    self.base.display(),
+                    upper.display(),
+                    work.display()
+                );
+                let mount = "mount -t overlay overlay -o \"$1\" \"$2\" && cd \"$2\" && eval \"$3\"";
+                let mut command = Command::new("unshare");
+                command.args(["-Urm", "sh", "-ec", mount, "sh", &options]);
+                command.arg(&self.base).arg(script);
+                command
+            }
+        }
+    }
+
+    pub(crate) fn manifest(&self) -> Manifest {
+        self.copy().changes().unwrap()
+    }
+
+    /// The changes, each as `kind path disposition`.
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.manifest().changes.iter().map(tell).collect()
+    }
+
+    pub(crate) fn change(&self, path: &str) -> Option<Change> {
+        let path = RelPath::from_text(path).unwrap();
+        let mut changes = self.manifest().changes.into_iter();
+        changes.find(|change| change.path == path)
+    }
+
+    /// Where the child's own entries lie.
+    pub(crate) fn top(&self) -> PathBuf {
+        match self.copy().layers() {
+            Layers::Overlay { upper, .. } => upper,
+            Layers::Mirror { tree } => tree,
+        }
+    }
+}
+
+pub(crate) fn tell(change: &Change) -> String {
+    let kind = format!("{:?}", change.kind).to_lowercase();
+    let then = match &change.disposition {
+        Disposition::Apply => "apply",
+        Disposition::Skip => "skip",
+        Disposition::Hold(_) => "hold",
+        Disposition::Refuse(_) => "refuse",
+    };
+    format!("{kind} {} {then}", change.path.text())
+}
+
+/// Waits for the next tick of the file system's clock: a change within the same one as its copy can't
+/// be told from one before it.
+pub(crate) fn settle(folder: &Path) {
+    let stamp = || {
+        let mark = tempfile::NamedTempFile::new_in(folder.parent().unwrap()).unwrap();
+        let meta = mark.as_file().metadata().unwrap();
+        (meta.ctime(), meta.ctime_nsec())
+    };
+    let before = stamp();
+    until("the clock of the file system ticks", || {
+        (stamp() > before).then_some(())
+    });
+}
