@@ -171,6 +171,9 @@ pub struct Change {
     pub path: Untrusted,
     /// What happened to it.
     pub kind: ChangeKind,
+    /// Why it isn't applied with the others, where it isn't.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_back: Option<String>,
 }
 
 /// What happened to a file.

@@ -1,13 +1,14 @@
 //! From the values of the other rooms to the words of ledger and receipt.
 
-use deputize_agent::Spent;
-use deputize_authority::{Bounds, Budget, Dimension, Grant, Set};
+use deputize_agent::{Change, ChangeKind, Spent};
+use deputize_authority::{Approval, Bounds, Budget, Dimension, Grant, Set, Untrusted};
 use deputize_boundary::plan::{Enforcer as By, PromiseState};
 use deputize_boundary::{Attempt, BoundaryPlan, SelfTest};
 use deputize_ledger::{
-    BoundaryStarted, Enforced, Enforcement, Enforcer, GrantRecorded, Granted, Limit, Narrowing,
-    Probe, ProbeOutcome, Tokens, Used,
+    Approved, BoundaryStarted, ChangesObserved, Enforced, Enforcement, Enforcer, GrantRecorded,
+    Granted, Limit, Narrowing, Probe, ProbeOutcome, Tokens, Used,
 };
+use deputize_workspace::{Disposition, Manifest};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,6 +21,67 @@ pub(crate) fn grant(grant: &Grant) -> GrantRecorded {
         digest: grant.digest().to_string(),
         trail: narrowed(grant),
         bounds: serde_json::to_value(grant.bounds()).unwrap_or(Value::Null),
+    }
+}
+
+/// A person's yes for the ledger.
+pub(crate) fn approved(approval: &Approval) -> Approved {
+    Approved {
+        effects: approval.effects.iter().map(ToString::to_string).collect(),
+        by: approval.by.to_string(),
+        scope: word(&approval.scope),
+    }
+}
+
+/// Changes that a result lists; all of them are in the copy.
+const LISTED: usize = 500;
+
+/// What a copy holds, for result and ledger.
+pub(crate) struct ObservedChanges {
+    /// The first of them.
+    pub(crate) listed: Vec<Change>,
+    /// How many there are.
+    pub(crate) count: usize,
+    pub(crate) record: ChangesObserved,
+}
+
+/// The changes of a copy that anybody has to decide about.
+pub(crate) fn changes(manifest: &Manifest) -> ObservedChanges {
+    let count = |wanted: fn(&Disposition) -> bool| {
+        let found = manifest.changes.iter();
+        let found = found.filter(|change| wanted(&change.disposition)).count();
+        u64::try_from(found).unwrap_or(u64::MAX)
+    };
+    let shown: Vec<&deputize_workspace::Change> = manifest
+        .changes
+        .iter()
+        .filter(|change| change.disposition != Disposition::Skip)
+        .collect();
+    ObservedChanges {
+        count: shown.len(),
+        listed: shown.into_iter().take(LISTED).map(change).collect(),
+        record: ChangesObserved {
+            manifest: manifest.digest.clone(),
+            applies: count(|what| *what == Disposition::Apply),
+            held: count(|what| matches!(what, Disposition::Hold(_))),
+            refused: count(|what| matches!(what, Disposition::Refuse(_))),
+        },
+    }
+}
+
+fn change(change: &deputize_workspace::Change) -> Change {
+    Change {
+        path: Untrusted::new(change.path.text()),
+        kind: match change.kind {
+            deputize_workspace::ChangeKind::Created => ChangeKind::Created,
+            deputize_workspace::ChangeKind::Modified => ChangeKind::Modified,
+            deputize_workspace::ChangeKind::Deleted => ChangeKind::Deleted,
+        },
+        kept_back: match &change.disposition {
+            Disposition::Apply | Disposition::Skip => None,
+            Disposition::Hold(why) => Some(format!("held back: {why}")),
+            Disposition::Refuse(why) => Some(format!("never applied: {why}")),
+        },
     }
 }
 

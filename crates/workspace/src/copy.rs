@@ -23,6 +23,10 @@ use crate::rel_path::RelPath;
 /// The folder in a run's folder that holds all of a copy.
 const FOLDER: &str = "copy";
 
+/// The folder in it that holds an overlay's layers, and nothing else: all of it is mounted, with one
+/// owner, that of the person's folder.
+const LAYERS: &str = "layers";
+
 /// Form of the record; a reader that knows only another refuses.
 const FORMAT: u32 = 1;
 
@@ -113,9 +117,14 @@ impl WorkingCopy {
         let mut notes = Vec::new();
         match kind {
             CopyKind::Overlay => {
-                private_folder(&folder.join("upper"))?;
-                private_folder(&folder.join("work"))?;
-                like(&folder.join("upper"), &anchor)?;
+                let layers = folder.join(LAYERS);
+                private_folder(&layers)?;
+                give(&layers, &anchor)?;
+                for name in ["upper", "work"] {
+                    private_folder(&layers.join(name))?;
+                    give(&layers.join(name), &anchor)?;
+                }
+                like(&layers.join("upper"), &anchor)?;
             }
             CopyKind::Mirror => {
                 let tree = folder.join("tree");
@@ -237,13 +246,22 @@ impl WorkingCopy {
     pub fn layers(&self) -> Layers {
         match self.record.kind {
             CopyKind::Overlay => Layers::Overlay {
-                upper: self.folder.join("upper"),
-                work: self.folder.join("work"),
+                upper: self.folder.join(LAYERS).join("upper"),
+                work: self.folder.join(LAYERS).join("work"),
             },
             CopyKind::Mirror => Layers::Mirror {
                 tree: self.folder.join("tree"),
             },
         }
+    }
+
+    /// Removes it with all that is in it, in favour of another copy for the same run, or because
+    /// nothing was changed.
+    ///
+    /// # Errors
+    /// When something in it can't be removed.
+    pub fn remove(&mut self) -> Result<(), CopyError> {
+        crate::removal::remove(&self.folder)
     }
 
     /// The person's folder, as long as it is the one that the copy is of.
@@ -344,13 +362,10 @@ fn private_folder(path: &Path) -> Result<(), CopyError> {
 /// Gives the top of a copy the permissions, and as root the owner, of what it stands for. It lies in
 /// a folder that only its owner enters.
 fn like(path: &Path, base: &Anchor) -> Result<(), CopyError> {
-    use std::os::unix::fs::{PermissionsExt as _, lchown};
+    use std::os::unix::fs::PermissionsExt as _;
+    give(path, base)?;
     let seen = crate::entry::look(base.handle(), OsStr::new("")).doing("look at", path)?;
     let Some(seen) = seen else { return Ok(()) };
-    if rustix::process::geteuid().is_root() {
-        let (user, group) = seen.owner;
-        lchown(path, Some(user), Some(group)).doing("give the copy to its owner", path)?;
-    }
     fs::set_permissions(path, fs::Permissions::from_mode(seen.permissions()))
         .doing("set the permissions of", path)
 }
@@ -362,4 +377,17 @@ fn no_copy() -> Refusal {
         "the run has no copy of its workspace: it wrote to none, or the copy was discarded",
         "`deputize gc --dry-run` lists the copies that there are",
     )
+}
+
+/// As root, gives a folder to the owner of the person's folder: the boundary shows both as one
+/// identity's.
+fn give(path: &Path, base: &Anchor) -> Result<(), CopyError> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let seen = crate::entry::look(base.handle(), OsStr::new("")).doing("look at", path)?;
+    let Some(seen) = seen else { return Ok(()) };
+    let (user, group) = seen.owner;
+    std::os::unix::fs::lchown(path, Some(user), Some(group))
+        .doing("give the copy to its owner", path)
 }

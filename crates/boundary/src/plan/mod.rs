@@ -61,7 +61,7 @@ impl BoundaryPlan {
 
 /// Whether a grant lets anything run but the worker.
 fn runs_commands(grant: &Grant) -> bool {
-    [Tool::Exec, Tool::Bash]
+    [Tool::Exec, Tool::Bash, Tool::Git]
         .iter()
         .any(|tool| grant.bounds().tools.permits(tool))
 }

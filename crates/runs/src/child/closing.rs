@@ -6,6 +6,7 @@ use deputize_agent::{RunResult, State};
 use deputize_ledger::{Asked, Ledger, Receipt, RunFinished};
 
 use super::Child;
+use super::ground::RunCopy;
 use crate::clock::{millis, wall_ms};
 use crate::{RunError, RunFolder, record};
 
@@ -33,6 +34,46 @@ impl Last<'_> {
         }
     }
 
+    /// Lists what the run left in its copy. One that holds nothing to apply is removed.
+    pub(super) async fn see_changes(&mut self, copy: &RunCopy, result: &mut RunResult) {
+        let manifest = match copy.changes().await {
+            Ok(manifest) => manifest,
+            Err(error) => {
+                let why = error.refusal().reason;
+                result.warnings.push(format!(
+                    "changes: the copy can't be read, and is kept: {why}"
+                ));
+                return;
+            }
+        };
+        if manifest.is_empty() {
+            if let Err(error) = copy.remove().await {
+                let why = error.refusal().reason;
+                result
+                    .warnings
+                    .push(format!("changes: the empty copy can't be removed: {why}"));
+            }
+            return;
+        }
+        let mut observed = record::changes(&manifest);
+        result.changes = std::mem::take(&mut observed.listed);
+        let beyond = observed.count.saturating_sub(result.changes.len());
+        if beyond > 0 {
+            result
+                .warnings
+                .push(format!("changes: {beyond} more are in `deputize diff`"));
+        }
+        self.write(&observed.record);
+    }
+
+    fn write<R: deputize_ledger::Record>(&mut self, record: &R) {
+        if self.ledger_broken.is_none()
+            && let Err(error) = self.ledger.record(record, wall_ms())
+        {
+            self.ledger_broken = Some(RunError::Ledger(error).refusal().reason);
+        }
+    }
+
     /// Completes the result with its receipt, and writes both down. What can't be written is said
     /// in the result, which the caller has in any case.
     pub(super) fn finish(&mut self, result: &mut RunResult, enforced: deputize_ledger::Enforced) {
@@ -45,11 +86,7 @@ impl Last<'_> {
             usage: serde_json::to_value(&result.usage).unwrap_or_default(),
             ms: millis(self.begun),
         };
-        if self.ledger_broken.is_none()
-            && let Err(error) = self.ledger.record(&finished, wall_ms())
-        {
-            self.ledger_broken = Some(RunError::Ledger(error).refusal().reason);
-        }
+        self.write(&finished);
         if let Some(why) = &self.ledger_broken {
             result
                 .warnings

@@ -6,10 +6,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deputize_agent::{CheckOutcome, Effect, Event as Happened, Finding, Millis, RunResult, State};
-use deputize_authority::{Untrusted, escape};
+use deputize_agent::{Effect, Event as Happened, Finding, Millis, RunResult, State};
 use deputize_gate::{Call, Sealed};
-use deputize_ledger::{CallDecided, CallFinished, Checked, Ledger, ModelTurn, Noticed, Tokens};
+use deputize_ledger::Ledger;
 use deputize_model::{ModelError, ToolUse, Turn};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::sleep_until;
@@ -18,13 +17,11 @@ use super::closing::Last;
 use super::commands::CheckRan;
 use super::toolbox::{Decided, Ran, Toolbox};
 use super::{Boundaries, Child, Finished, Word};
-use crate::clock::{millis, wall_ms};
+use crate::clock::millis;
 use crate::{Event, RunError, RunFolder, record};
 
 /// How often a face is told where the run stands.
 const STATUS: Duration = Duration::from_millis(200);
-/// Characters of a call's arguments that a face shows.
-const PREVIEW: usize = 120;
 
 type Waiting = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
@@ -66,9 +63,9 @@ impl Child {
         mut words: UnboundedReceiver<Word>,
     ) -> Result<Finished, RunError> {
         // Whoever forgets to ask gets no child.
-        self.approvals()?;
+        let approvals = self.approvals()?;
         let folder = RunFolder::create(self.store.runs(), &self.id)?;
-        let ledger = match self.open(&folder) {
+        let ledger = match self.open(&folder, &approvals) {
             Ok(ledger) => ledger,
             Err(error) => {
                 folder.discard();
@@ -83,6 +80,7 @@ impl Child {
                 self.host.clone(),
                 boundaries,
                 folder.path().to_owned(),
+                &approvals,
             )),
             ledger,
             ledger_broken: None,
@@ -115,10 +113,13 @@ impl Child {
             ledger_broken,
             begun,
         };
-        let enforced = match toolbox.started() {
-            Some(hosted) => record::enforced(&hosted.plan, Some(&hosted.self_test)),
+        let ground = toolbox.started().cloned();
+        let enforced = match &ground {
+            Some(ground) => record::enforced(&ground.hosted.plan, Some(&ground.hosted.self_test)),
             None => record::not_started(),
         };
+        // What the boundary is held by goes with the toolbox; the copy outlives it.
+        let copy = ground.and_then(|ground| ground.copy);
         // The end of the processes comes before every word about the end of the run.
         if let Err(error) = close(toolbox).await {
             result
@@ -126,6 +127,9 @@ impl Child {
                 .push(format!("boundary: its end is not proven: {error}"));
         }
         last.keep_transcript(&state, &mut result);
+        if let Some(copy) = copy {
+            last.see_changes(&copy, &mut result).await;
+        }
         last.finish(&mut result, enforced);
         Ok(Finished {
             result,
@@ -143,16 +147,17 @@ async fn close(toolbox: Arc<Toolbox>) -> Result<(), RunError> {
     }
 }
 
-struct Drive<'a> {
-    child: &'a Child,
+/// A run under way.
+pub(super) struct Drive<'a> {
+    pub(super) child: &'a Child,
     state: State,
-    toolbox: Arc<Toolbox>,
-    ledger: Ledger,
+    pub(super) toolbox: Arc<Toolbox>,
+    pub(super) ledger: Ledger,
     /// The first failure to write; the run ends by it.
-    ledger_broken: Option<String>,
-    events: UnboundedSender<Event>,
+    pub(super) ledger_broken: Option<String>,
+    pub(super) events: UnboundedSender<Event>,
     begun: Instant,
-    boundary_told: bool,
+    pub(super) boundary_told: bool,
     result: Option<RunResult>,
 }
 
@@ -331,126 +336,6 @@ impl Drive<'_> {
                 ms: millis(begun),
             }
         })
-    }
-
-    fn show_start(&self) {
-        let planned = self.child.planned();
-        self.show(Event::Started {
-            run: self.child.id.to_string(),
-            preset: self.child.preset().name().to_owned(),
-            workdir: escape(&planned.grant.workspace().path().to_string_lossy()),
-            model: planned.model,
-            label: planned.label,
-        });
-    }
-
-    /// Says once, when it stands, what boundary there is.
-    fn tell_boundary(&mut self) {
-        if self.boundary_told {
-            return;
-        }
-        let Some(hosted) = self.toolbox.started().cloned() else {
-            return;
-        };
-        self.boundary_told = true;
-        let weaker = hosted
-            .weaker
-            .as_ref()
-            .map(|weaker| format!("{}; {}", weaker.why, weaker.fix));
-        self.show(Event::Boundary {
-            level: hosted.plan.level,
-            weaker,
-        });
-        self.write(&record::boundary(&hosted.plan, Some(&hosted.self_test)));
-    }
-
-    fn write_turn(&mut self, turn: u64, reply: &Turn, ms: u64) {
-        let usage = reply.usage;
-        let price = self.child.model.price();
-        self.write(&ModelTurn {
-            turn,
-            model: reply.model.clone(),
-            tokens: Tokens {
-                input: usage.input_tokens,
-                cached: usage.cached_input_tokens,
-                output: usage.output_tokens,
-            },
-            cost_micros: price.map(|price| usage.cost_micros(price)),
-            ms,
-            calls: u64::try_from(reply.calls.len()).unwrap_or(u64::MAX),
-        });
-    }
-
-    fn write_decision(&mut self, call: u64, tool: &ToolUse, decided: &Decided) {
-        self.show(Event::Call {
-            call,
-            tool: Untrusted::new(tool.name.clone()).preview(PREVIEW),
-            preview: Untrusted::new(tool.arguments.to_string()).preview(PREVIEW),
-            verdict: match decided.verdict {
-                deputize_ledger::Verdict::Allow => "allow",
-                deputize_ledger::Verdict::Ask => "ask",
-                deputize_ledger::Verdict::Deny => "deny",
-            },
-            rule: decided.rule.clone(),
-        });
-        self.write(&CallDecided {
-            call,
-            tool: tool.name.clone(),
-            arguments: tool.arguments.clone(),
-            verdict: decided.verdict,
-            rule: decided.rule.clone(),
-            reason: decided.reason.clone(),
-        });
-    }
-
-    fn write_end(&mut self, call: u64, ran: &Ran, ms: u64) {
-        self.write(&CallFinished {
-            call,
-            outcome: ran.code.clone(),
-            bytes: ran.bytes,
-            ms,
-        });
-    }
-
-    fn write_check(&mut self, command: String, ran: &CheckRan) {
-        let outcome = match ran.outcome {
-            CheckOutcome::Passed => "passed".to_owned(),
-            CheckOutcome::Failed(code) => format!("failed ({code})"),
-            CheckOutcome::NotRun => "not run".to_owned(),
-        };
-        self.show(Event::Notice {
-            code: "check".to_owned(),
-            message: format!("{}: {outcome}", escape(&command)),
-        });
-        self.write(&Checked {
-            command,
-            outcome,
-            ms: ran.ms,
-        });
-    }
-
-    fn notice(&mut self, code: &str, message: String) {
-        self.show(Event::Notice {
-            code: code.to_owned(),
-            message: message.clone(),
-        });
-        self.write(&Noticed {
-            code: code.to_owned(),
-            message,
-        });
-    }
-
-    fn write<R: deputize_ledger::Record>(&mut self, record: &R) {
-        if self.ledger_broken.is_none()
-            && let Err(error) = self.ledger.record(record, wall_ms())
-        {
-            self.ledger_broken = Some(RunError::Ledger(error).refusal().reason);
-        }
-    }
-
-    fn show(&self, event: Event) {
-        // A face that is gone misses nothing that isn't in the ledger.
-        let _ = self.events.send(event);
     }
 
     fn now(&self) -> Millis {

@@ -6,8 +6,10 @@
 mod closing;
 mod commands;
 mod drive;
+mod ground;
 mod hosted;
 mod opening;
+mod telling;
 mod toolbox;
 
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! What is written down and handed over before a child starts.
 
 use deputize_agent::{Brief, CallKind, OfferedTool};
-use deputize_authority::Tool;
+use deputize_authority::{Approval, Tool};
 use deputize_ledger::{Ledger, RunStarted};
 use deputize_model::ToolSpec;
 
@@ -11,7 +11,11 @@ use crate::{RunError, RunFolder, record};
 
 impl Child {
     /// Opens the ledger and writes down what was granted, before anything starts.
-    pub(super) fn open(&self, folder: &RunFolder) -> Result<Ledger, RunError> {
+    pub(super) fn open(
+        &self,
+        folder: &RunFolder,
+        approvals: &[Approval],
+    ) -> Result<Ledger, RunError> {
         let grant = &self.granted.grant;
         let (sealed, digest) = grant.seal();
         folder.write("grant.json", &sealed)?;
@@ -31,6 +35,9 @@ impl Child {
         };
         ledger.record(&started, wall_ms())?;
         ledger.record(&record::grant(grant), wall_ms())?;
+        for approval in approvals {
+            ledger.record(&record::approved(approval), wall_ms())?;
+        }
         ledger.sync().map_err(|source| RunError::State {
             doing: "sync",
             path: folder.ledger(),

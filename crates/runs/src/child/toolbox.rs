@@ -1,18 +1,23 @@
 //! A child's calls: through the gate, then to the worker, each step written down.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use deputize_agent::{CallOutcome, Claim, Decision, Finding, Finished};
-use deputize_authority::{Grant, Level, Untrusted};
+use deputize_authority::{Approval, Consent, Grant, Level, Refusal, Untrusted};
 use deputize_boundary::HostFacts;
-use deputize_boundary::plan::CopyPlace;
 use deputize_gate::{Call, Context, Sealed, Verdict, admit, decide, queries};
 use deputize_ledger as ledger;
 use deputize_model::ToolUse;
 use deputize_tools::{ClaimCheck, Request, Response};
+use deputize_workspace::Observed;
 
+use super::ground::{Ground, RunCopy};
 use super::hosted::{Boundaries, Hosted};
 use crate::RunError;
+
+/// The most bytes that a copy may hold: what large builds write, and too little to fill a disk.
+const COPY_BYTES: u64 = 16 << 30;
 
 /// What a run needs for its calls.
 pub(super) struct Toolbox {
@@ -20,8 +25,12 @@ pub(super) struct Toolbox {
     pub(super) host: HostFacts,
     pub(super) boundaries: Boundaries,
     pub(super) probe_folder: std::path::PathBuf,
+    /// What a person agreed to for this run.
+    approved: Vec<Consent>,
     /// Started at the first call that needs it.
-    hosted: tokio::sync::OnceCell<Arc<Hosted>>,
+    ground: tokio::sync::OnceCell<Ground>,
+    /// Files that the copy had changed when it was last looked at.
+    changed: AtomicU64,
 }
 
 /// What the gate said about a call, for the machine and for the record.
@@ -47,34 +56,43 @@ impl Toolbox {
         host: HostFacts,
         boundaries: Boundaries,
         probe_folder: std::path::PathBuf,
+        approvals: &[Approval],
     ) -> Self {
-        let hosted = tokio::sync::OnceCell::new();
         Self {
             grant,
             host,
             boundaries,
             probe_folder,
-            hosted,
+            approved: approvals
+                .iter()
+                .flat_map(|approval| approval.effects.iter().copied())
+                .collect(),
+            ground: tokio::sync::OnceCell::new(),
+            changed: AtomicU64::new(0),
         }
     }
 
     /// The boundary, started if it isn't yet.
     pub(super) async fn hosted(&self) -> Result<&Arc<Hosted>, RunError> {
-        self.hosted
+        Ok(&self.ground().await?.hosted)
+    }
+
+    async fn ground(&self) -> Result<&Ground, RunError> {
+        self.ground
             .get_or_try_init(|| {
-                self.boundaries.get(
+                Ground::find(
                     &self.grant,
                     &self.host,
-                    &CopyPlace::Planned,
+                    &self.boundaries,
                     &self.probe_folder,
                 )
             })
             .await
     }
 
-    /// The boundary, if a call needed one.
-    pub(super) fn started(&self) -> Option<&Arc<Hosted>> {
-        self.hosted.get()
+    /// What the run stands on, if a call needed it.
+    pub(super) fn started(&self) -> Option<&Ground> {
+        self.ground.get()
     }
 
     /// Puts a call to the gate.
@@ -112,34 +130,64 @@ impl Toolbox {
             home: self.host.home.as_deref(),
             boundary,
             held,
-            approved: &[],
+            approved: &self.approved,
         }
     }
 
-    /// Runs a call that the gate allowed.
+    /// Runs a call that the gate allowed, and sees what it changed.
     pub(super) async fn run(&self, sealed: Sealed<Call>) -> Result<Ran, RunError> {
-        let hosted = self.hosted().await?;
+        let ground = self.ground().await?;
+        let mut ran = self.carry_out(&ground.hosted, &sealed).await?;
+        if let (Some(copy), true) = (&ground.copy, may_write(sealed.call())) {
+            ran.outcome.changed_files = self.newly_changed(copy).await?;
+        }
+        Ok(ran)
+    }
+
+    async fn carry_out(&self, hosted: &Hosted, sealed: &Sealed<Call>) -> Result<Ran, RunError> {
         if let Some(start) = sealed.start() {
             let captured = self.command(hosted, &start).await?;
             return Ok(Ran::of_command(&captured, start.timeout));
         }
-        let request = Request::Run(Box::new(sealed));
-        Ok(
-            match hosted.ask(&request).await.map_err(|error| lost(&error))? {
-                Response::Output(output) => {
-                    let text = output.rendered();
-                    Ran::new(Finished::Answered, "ok", text)
-                }
-                Response::Failed(failure) => {
-                    let text = format!("{}: {}", failure.code, failure.message);
-                    Ran::new(Finished::Failed, &failure.code, text)
-                }
-                Response::Facts(_) | Response::Evidence(_) => {
-                    let text = "the worker answered something else".to_owned();
-                    Ran::new(Finished::Failed, "bad_answer", text)
-                }
-            },
-        )
+        let request = Request::Run(Box::new(sealed.clone()));
+        let answer = hosted.ask(&request).await.map_err(|error| lost(&error))?;
+        Ok(match answer {
+            Response::Output(output) => {
+                let text = output.rendered();
+                Ran::new(Finished::Answered, "ok", text)
+            }
+            Response::Failed(failure) => {
+                let text = format!("{}: {}", failure.code, failure.message);
+                Ran::new(Finished::Failed, &failure.code, text)
+            }
+            Response::Facts(_) | Response::Evidence(_) => {
+                let text = "the worker answered something else".to_owned();
+                Ran::new(Finished::Failed, "bad_answer", text)
+            }
+        })
+    }
+
+    /// Files that were changed since the last look. A copy that has grown too large ends the run: what
+    /// is in it stays.
+    async fn newly_changed(&self, copy: &RunCopy) -> Result<u64, RunError> {
+        let Observed {
+            changed_files,
+            bytes,
+        } = copy.observe().await?;
+        if bytes > COPY_BYTES {
+            return Err(RunError::Refused(Refusal::new(
+                "copy_too_large",
+                "workspace",
+                format!(
+                    "the run's copy holds {} MiB, more than the {} MiB that one may",
+                    bytes >> 20,
+                    COPY_BYTES >> 20
+                ),
+                "look at what it wrote with `deputize diff`, then discard it",
+            )));
+        }
+        let before = self.changed.swap(changed_files, Ordering::Relaxed);
+        Ok(changed_files.saturating_sub(before))
     }
 
     /// Looks claims up; one finding each.
@@ -177,11 +225,20 @@ impl Toolbox {
     /// Ends the boundary, unless another run still uses it.
     pub(super) async fn close(self) -> Result<(), RunError> {
         self.boundaries.settled().await;
-        match self.hosted.into_inner().and_then(Arc::into_inner) {
+        let hosted = self.ground.into_inner().map(|ground| ground.hosted);
+        match hosted.and_then(Arc::into_inner) {
             Some(hosted) => hosted.stop().await,
             None => Ok(()),
         }
     }
+}
+
+/// Whether a call may leave something else behind than it found.
+fn may_write(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::Write { .. } | Call::Edit { .. } | Call::Bash { .. }
+    )
 }
 
 pub(super) fn lost(error: &super::hosted::Lost) -> RunError {

@@ -1,0 +1,156 @@
+//! What a run stands on: its boundary, and the copy of the workspace where it writes to one.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use deputize_authority::Grant;
+use deputize_boundary::plan::CopyPlace;
+use deputize_boundary::{BoundaryError, HostFacts, Step};
+use deputize_workspace::{
+    BaseFolder, CopyKind, CopyRecord, Layers, Manifest, Observed, WorkingCopy,
+};
+
+use super::hosted::{Boundaries, Hosted};
+use crate::RunError;
+
+/// A boundary that stands, with the copy that it shows.
+#[derive(Clone)]
+pub(super) struct Ground {
+    pub(super) hosted: Arc<Hosted>,
+    pub(super) copy: Option<RunCopy>,
+}
+
+/// The copy of one run.
+#[derive(Clone)]
+pub(super) struct RunCopy {
+    copy: Arc<Mutex<WorkingCopy>>,
+    record: CopyRecord,
+    /// Why it is no overlay, where it isn't.
+    pub(super) instead: Option<String>,
+}
+
+impl Ground {
+    /// Starts the boundary of a grant, on a copy where the grant's writes go to one.
+    pub(super) async fn find(
+        grant: &Grant,
+        host: &HostFacts,
+        boundaries: &Boundaries,
+        run: &Path,
+    ) -> Result<Self, RunError> {
+        if !writes_to_copy(grant) {
+            let hosted = boundaries
+                .get(grant, host, &CopyPlace::Planned, run)
+                .await?;
+            return Ok(Self { hosted, copy: None });
+        }
+        let copy = RunCopy::make(grant, run, CopyKind::Overlay, None).await?;
+        match boundaries.get(grant, host, &copy.place(), run).await {
+            Ok(hosted) => Ok(Self {
+                hosted,
+                copy: Some(copy),
+            }),
+            Err(RunError::Boundary(error)) if no_overlay(&error) => {
+                copy.remove().await?;
+                let why = Some(error.to_string());
+                let copy = RunCopy::make(grant, run, CopyKind::Mirror, why).await?;
+                let hosted = boundaries.get(grant, host, &copy.place(), run).await?;
+                Ok(Self {
+                    hosted,
+                    copy: Some(copy),
+                })
+            }
+            Err(error) => {
+                copy.remove().await?;
+                Err(error)
+            }
+        }
+    }
+}
+
+pub(super) fn writes_to_copy(grant: &Grant) -> bool {
+    let workspace = grant.workspace();
+    workspace.mode.is_copy() && grant.bounds().write.permits(&workspace.root)
+}
+
+/// Whether a start failed because no overlay can be had here.
+fn no_overlay(error: &BoundaryError) -> bool {
+    matches!(
+        error,
+        BoundaryError::Step {
+            step: Step::Copy,
+            ..
+        }
+    )
+}
+
+impl RunCopy {
+    async fn make(
+        grant: &Grant,
+        run: &Path,
+        kind: CopyKind,
+        instead: Option<String>,
+    ) -> Result<Self, RunError> {
+        let workspace = grant.workspace();
+        let base = BaseFolder {
+            path: workspace.path().to_owned(),
+            device: workspace.device,
+            inode: workspace.inode,
+        };
+        let run = run.to_owned();
+        let made = blocking(move || WorkingCopy::create(&run, base, kind)).await?;
+        let record = made.record().clone();
+        Ok(Self {
+            copy: Arc::new(Mutex::new(made)),
+            record,
+            instead,
+        })
+    }
+
+    /// What the boundary mounts.
+    fn place(&self) -> CopyPlace {
+        match self.lock().layers() {
+            Layers::Overlay { upper, .. } => CopyPlace::Overlay {
+                layers: upper.parent().map(Path::to_owned).unwrap_or_default(),
+            },
+            Layers::Mirror { tree } => CopyPlace::Mirror { tree },
+        }
+    }
+
+    /// What is known of it.
+    pub(super) fn record(&self) -> &CopyRecord {
+        &self.record
+    }
+
+    /// Records what the base of every newly touched path was, and says what the copy came to.
+    pub(super) async fn observe(&self) -> Result<Observed, RunError> {
+        let copy = self.clone();
+        blocking(move || copy.lock().observe()).await
+    }
+
+    /// Every change.
+    pub(super) async fn changes(&self) -> Result<Manifest, RunError> {
+        let copy = self.clone();
+        blocking(move || copy.lock().changes()).await
+    }
+
+    /// Removes it with all that is in it.
+    pub(super) async fn remove(&self) -> Result<(), RunError> {
+        let copy = self.clone();
+        blocking(move || copy.lock().remove()).await
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, WorkingCopy> {
+        // Its records are on disk; one that was left in the middle is read from there.
+        self.copy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs what reads or writes many files where it may block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, deputize_workspace::CopyError> + Send + 'static,
+) -> Result<T, RunError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| RunError::Ending)?
+        .map_err(|error| RunError::Refused(error.refusal()))
+}
