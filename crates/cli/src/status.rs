@@ -86,7 +86,7 @@ impl Line {
                 verdict,
                 rule,
             } => {
-                let rule = if *verdict == "allow" {
+                let rule = if verdict.starts_with("allow") {
                     String::new()
                 } else {
                     format!(" by {rule}")

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::io::Read as _;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use deputize_boundary::{Boundary, BoundaryError, CommandEnd, CommandSpec, Woken};
@@ -21,6 +22,11 @@ const TAIL: usize = 36 << 10;
 const GRACE: Duration = Duration::from_secs(3);
 /// One read.
 const CHUNK: usize = 64 << 10;
+/// How often the disk that a copy grows on is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+/// Room that is left for everybody else on that disk; where there is less than twice that before,
+/// half of it.
+const RESERVE: u64 = 1 << 30;
 
 /// How a captured command ended.
 #[derive(Debug)]
@@ -38,15 +44,28 @@ pub(crate) enum Cut {
     TimedOut,
     /// The run gave it up.
     Stopped,
+    /// The disk that its copy lies on was nearly full.
+    DiskFull,
 }
 
-/// Runs a command to its end. `given_up` is hung up when nobody waits for it any more.
+/// What bounds a captured command, beside the boundary.
+pub(crate) struct Patience<'a> {
+    /// How long it may take.
+    pub(crate) timeout: Duration,
+    /// A folder on the disk that it writes to, if it writes to one.
+    pub(crate) disk: Option<&'a Path>,
+    /// Hung up when nobody waits for it any more.
+    pub(crate) given_up: &'a OwnedFd,
+}
+
+/// Runs a command to its end.
 pub(crate) fn capture(
     boundary: &mut Boundary,
     spec: &CommandSpec,
-    timeout: Duration,
-    given_up: &OwnedFd,
+    patience: &Patience<'_>,
 ) -> Result<Captured, BoundaryError> {
+    let given_up = patience.given_up;
+    let disk = patience.disk.and_then(Disk::before);
     let failed = |doing| {
         move |error: rustix::io::Errno| BoundaryError::Supervisor {
             doing,
@@ -66,7 +85,7 @@ pub(crate) fn capture(
         kept: Kept::default(),
     };
     let mut cut = None;
-    let mut deadline = Instant::now() + timeout;
+    let mut deadline = Instant::now() + patience.timeout;
     let end = loop {
         let others: Vec<_> = watched
             .output
@@ -74,8 +93,16 @@ pub(crate) fn capture(
             .map(|output| output.as_fd())
             .chain(cut.is_none().then(|| given_up.as_fd()))
             .collect();
-        match boundary.await_end_or(command, &others, deadline)? {
+        let next = deadline.min(Instant::now() + LOOK);
+        match boundary.await_end_or(command, &others, next)? {
             Woken::Ended(end, _) => break end,
+            Woken::Deadline if Instant::now() < deadline => {
+                if cut.is_none() && disk.as_ref().is_some_and(Disk::is_nearly_full) {
+                    cut = Some(Cut::DiskFull);
+                    boundary.signal(command, kill())?;
+                    deadline = Instant::now() + GRACE;
+                }
+            }
             Woken::Deadline if cut.is_none() => {
                 cut = Some(Cut::TimedOut);
                 boundary.signal(command, term())?;
@@ -110,6 +137,31 @@ fn term() -> i32 {
 
 fn kill() -> i32 {
     rustix::process::Signal::KILL.as_raw()
+}
+
+/// The disk that a command writes to, and how little room it may come to.
+struct Disk<'a> {
+    folder: &'a Path,
+    least: u64,
+}
+
+impl<'a> Disk<'a> {
+    fn before(folder: &'a Path) -> Option<Self> {
+        let room = room(folder)?;
+        Some(Self {
+            folder,
+            least: RESERVE.min(room / 2),
+        })
+    }
+
+    fn is_nearly_full(&self) -> bool {
+        room(self.folder).is_some_and(|room| room < self.least)
+    }
+}
+
+fn room(folder: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(folder).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
 fn is_hung_up(pipe: &OwnedFd) -> bool {

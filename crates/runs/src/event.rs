@@ -37,7 +37,7 @@ pub enum Event {
         tool: String,
         /// The arguments in a few words.
         preview: String,
-        /// `allow`, `ask` or `deny`.
+        /// `allow`, `allow (contained)`, `ask` or `deny`.
         verdict: &'static str,
         /// The rule.
         rule: String,

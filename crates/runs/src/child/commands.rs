@@ -43,8 +43,10 @@ impl Toolbox {
         let program = start.program.map(place);
         let spec = CommandSpec::new(&start.argv, place(start.cwd), program, start.env.clone());
         let timeout = start.timeout.unwrap_or(TIMEOUT);
+        let writes = !self.grant.bounds().write.is_none();
+        let disk = writes.then(|| self.probe_folder.clone());
         hosted
-            .command(spec, timeout)
+            .command(spec, timeout, disk)
             .await
             .map_err(|error| lost(&error))
     }
@@ -114,6 +116,11 @@ fn told(captured: &Captured, timeout: Option<Duration>) -> (String, String) {
         (Some(Cut::TimedOut), _) => (
             "timed_out".to_owned(),
             format!("it was ended after {seconds} s; everything that it had started is gone"),
+        ),
+        (Some(Cut::DiskFull), _) => (
+            "disk_full".to_owned(),
+            "it was ended: the disk that the copy lies on was nearly full; delete what isn't needed"
+                .to_owned(),
         ),
         (Some(Cut::Stopped), _) => ("stopped".to_owned(), "it was stopped".to_owned()),
         (None, CommandEnd::Exited(0)) => ("ok".to_owned(), "exit 0".to_owned()),

@@ -22,7 +22,7 @@ use deputize_tools::{Request, Response};
 use tokio::sync::Mutex;
 
 use crate::boundary::{Chosen, Probe, Weaker, start};
-use crate::capture::{Captured, capture};
+use crate::capture::{Captured, Patience, capture};
 use crate::worker::{Silent, WorkerLink};
 use crate::{RunError, Spawner};
 
@@ -168,13 +168,14 @@ impl Hosted {
         Ok(answer)
     }
 
-    /// Runs a command and captures its output. Where nobody waits for it any more, it is ended.
+    /// Runs a command and captures its output; `disk` is a folder on the disk that it writes to. Where nobody waits for it any more, it is ended.
     pub(super) async fn command(
         &self,
         spec: CommandSpec,
         timeout: Duration,
+        disk: Option<PathBuf>,
     ) -> Result<Captured, Lost> {
-        self.standing.command(spec, timeout).await
+        self.standing.command(spec, timeout, disk).await
     }
 
     /// Ends the boundary and waits until nothing of it is left.
@@ -197,14 +198,24 @@ impl Standing {
         opened.await.map_err(|_| Lost::Stopped)?
     }
 
-    async fn command(&self, spec: CommandSpec, timeout: Duration) -> Result<Captured, Lost> {
+    async fn command(
+        &self,
+        spec: CommandSpec,
+        timeout: Duration,
+        disk: Option<PathBuf>,
+    ) -> Result<Captured, Lost> {
         let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
         let (given_up, held) = pipe.map_err(|error| Silent::Socket(error.into()))?;
         let standing = self.clone();
         let ran = tokio::task::spawn_blocking(move || {
             let mut boundary = standing.boundary();
             let boundary = boundary.as_mut().ok_or(Lost::Stopped)?;
-            Ok(capture(boundary, &spec, timeout, &given_up)?)
+            let patience = Patience {
+                timeout,
+                disk: disk.as_deref(),
+                given_up: &given_up,
+            };
+            Ok(capture(boundary, &spec, &patience)?)
         });
         let ran = ran.await.map_err(|_| Lost::Stopped)?;
         // Until here: where this future is dropped, the command learns of it by the pipe.

@@ -2,6 +2,7 @@
 
 use deputize_agent::CheckOutcome;
 use deputize_authority::{Untrusted, escape};
+use deputize_gate::Contained;
 use deputize_ledger::{CallDecided, CallFinished, Checked, CopyMade, ModelTurn, Noticed, Tokens};
 use deputize_model::{ToolUse, Turn};
 
@@ -93,6 +94,9 @@ impl Drive<'_> {
             tool: Untrusted::new(tool.name.clone()).preview(PREVIEW),
             preview: Untrusted::new(tool.arguments.to_string()).preview(PREVIEW),
             verdict: match decided.verdict {
+                deputize_ledger::Verdict::Allow if decided.contained == Contained::Yes => {
+                    "allow (contained)"
+                }
                 deputize_ledger::Verdict::Allow => "allow",
                 deputize_ledger::Verdict::Ask => "ask",
                 deputize_ledger::Verdict::Deny => "deny",

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use deputize_agent::{CallOutcome, Claim, Decision, Finding, Finished};
 use deputize_authority::{Approval, Consent, Grant, Level, Refusal, Untrusted};
 use deputize_boundary::HostFacts;
-use deputize_gate::{Call, Context, Sealed, Verdict, admit, decide, queries};
+use deputize_gate::{Call, Contained, Context, Sealed, Verdict, admit, decide, queries};
 use deputize_ledger as ledger;
 use deputize_model::ToolUse;
 use deputize_tools::{ClaimCheck, Request, Response};
@@ -39,6 +39,8 @@ pub(super) struct Decided {
     pub(super) verdict: ledger::Verdict,
     pub(super) rule: String,
     pub(super) reason: String,
+    /// Whether the boundary contains whatever it does.
+    pub(super) contained: Contained,
     /// Present exactly when the call may run.
     pub(super) sealed: Option<Sealed<Call>>,
 }
@@ -301,6 +303,7 @@ impl Decided {
             verdict,
             rule,
             reason: denied.reason,
+            contained: Contained::No,
             sealed: None,
         }
     }
@@ -313,6 +316,7 @@ impl Decided {
                 verdict: ledger::Verdict::Allow,
                 rule,
                 reason: allowed.notes.join("; "),
+                contained: allowed.contained,
                 sealed: Some(allowed.sealed),
             },
             // There is nobody to ask yet: a question that can't be put is a refusal that says so.
@@ -327,6 +331,7 @@ impl Decided {
                 verdict: ledger::Verdict::Ask,
                 rule,
                 reason: asked.reasons.join("; "),
+                contained: Contained::No,
                 sealed: None,
             },
             Verdict::Deny(denied) => Self {
@@ -337,6 +342,7 @@ impl Decided {
                 verdict: ledger::Verdict::Deny,
                 rule,
                 reason: denied.reason,
+                contained: Contained::No,
                 sealed: None,
             },
         }
