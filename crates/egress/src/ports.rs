@@ -50,6 +50,12 @@ impl HeldPorts {
             .map(Self)
     }
 
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Leads them inside.
     ///
     /// # Errors

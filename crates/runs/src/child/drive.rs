@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deputize_agent::{Effect, Event as Happened, Finding, Millis, RunResult, State};
+use deputize_egress::HeldPorts;
 use deputize_gate::{Call, Sealed};
 use deputize_ledger::Ledger;
 use deputize_model::{ModelError, ToolUse, Turn};
@@ -64,6 +65,7 @@ impl Child {
     ) -> Result<Finished, RunError> {
         // Whoever forgets to ask gets no child.
         let approvals = self.approvals()?;
+        let ports = HeldPorts::take(self.granted.grant.bounds().ports.items().copied())?;
         let folder = RunFolder::create(self.store.runs(), &self.id)?;
         let ledger = match self.open(&folder, &approvals) {
             Ok(ledger) => ledger,
@@ -81,6 +83,7 @@ impl Child {
                 boundaries,
                 folder.path().to_owned(),
                 &approvals,
+                ports,
             )),
             ledger,
             ledger_broken: None,

@@ -18,6 +18,7 @@ use deputize_boundary::plan::CopyPlace;
 use deputize_boundary::{
     Boundary, BoundaryPlan, CommandSpec, HostFacts, PinnedProgram, Purpose, SelfTest,
 };
+use deputize_egress::{HeldPorts, PublishedPorts};
 use deputize_tools::{Request, Response};
 use tokio::sync::Mutex;
 
@@ -176,6 +177,17 @@ impl Hosted {
         disk: Option<PathBuf>,
     ) -> Result<Captured, Lost> {
         self.standing.command(spec, timeout, disk).await
+    }
+
+    /// Leads ports that are held outside into the boundary.
+    pub(super) async fn publish(&self, held: HeldPorts) -> Result<PublishedPorts, Lost> {
+        let standing = self.standing.clone();
+        let opened = tokio::task::spawn_blocking(move || {
+            let mut boundary = standing.boundary();
+            Ok::<_, Lost>(boundary.as_mut().ok_or(Lost::Stopped)?.open_dialer()?)
+        });
+        let dialer = opened.await.map_err(|_| Lost::Stopped)??;
+        Ok(held.lead(dialer).map_err(Silent::Socket)?)
     }
 
     /// Ends the boundary and waits until nothing of it is left.

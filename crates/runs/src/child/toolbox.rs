@@ -1,11 +1,12 @@
 //! A child's calls: through the gate, then to the worker, each step written down.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use deputize_agent::{CallOutcome, Claim, Decision, Finding, Finished};
 use deputize_authority::{Approval, Consent, Grant, Level, Refusal, Untrusted};
 use deputize_boundary::HostFacts;
+use deputize_egress::{HeldPorts, PublishedPorts};
 use deputize_gate::{Call, Contained, Context, Sealed, Verdict, admit, decide, queries};
 use deputize_ledger as ledger;
 use deputize_model::ToolUse;
@@ -27,6 +28,10 @@ pub(super) struct Toolbox {
     pub(super) probe_folder: std::path::PathBuf,
     /// What a person agreed to for this run.
     approved: Vec<Consent>,
+    /// Ports that lead nowhere as long as no boundary stands.
+    held: Mutex<Option<HeldPorts>>,
+    /// Those that lead inside.
+    published: OnceLock<PublishedPorts>,
     /// Started at the first call that needs it.
     ground: tokio::sync::OnceCell<Ground>,
     /// Files that the copy had changed when it was last looked at.
@@ -59,6 +64,7 @@ impl Toolbox {
         boundaries: Boundaries,
         probe_folder: std::path::PathBuf,
         approvals: &[Approval],
+        ports: HeldPorts,
     ) -> Self {
         Self {
             grant,
@@ -69,6 +75,8 @@ impl Toolbox {
                 .iter()
                 .flat_map(|approval| approval.effects.iter().copied())
                 .collect(),
+            held: Mutex::new(Some(ports)),
+            published: OnceLock::new(),
             ground: tokio::sync::OnceCell::new(),
             changed: AtomicU64::new(0),
         }
@@ -80,16 +88,25 @@ impl Toolbox {
     }
 
     async fn ground(&self) -> Result<&Ground, RunError> {
-        self.ground
-            .get_or_try_init(|| {
-                Ground::find(
-                    &self.grant,
-                    &self.host,
-                    &self.boundaries,
-                    &self.probe_folder,
-                )
-            })
-            .await
+        self.ground.get_or_try_init(|| self.settle_down()).await
+    }
+
+    async fn settle_down(&self) -> Result<Ground, RunError> {
+        let ground = Ground::find(
+            &self.grant,
+            &self.host,
+            &self.boundaries,
+            &self.probe_folder,
+        )
+        .await?;
+        let held = self.held.lock().ok().and_then(|mut held| held.take());
+        if let Some(held) = held.filter(|held| !held.is_empty()) {
+            let published = ground.hosted.publish(held).await;
+            let published = published.map_err(|error| lost(&error))?;
+            // The ground is found once.
+            let _ = self.published.set(published);
+        }
+        Ok(ground)
     }
 
     /// What the run stands on, if a call needed it.
