@@ -44,7 +44,7 @@ impl Toolbox {
         let spec = CommandSpec::new(&start.argv, place(start.cwd), program, start.env.clone());
         let timeout = start.timeout.unwrap_or(TIMEOUT);
         let writes = !self.grant.bounds().write.is_none();
-        let disk = writes.then(|| self.probe_folder.clone());
+        let disk = writes.then(|| self.run.clone());
         hosted
             .command(spec, timeout, disk)
             .await

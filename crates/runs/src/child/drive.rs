@@ -67,8 +67,10 @@ impl Child {
         let approvals = self.approvals()?;
         let ports = HeldPorts::take(self.granted.grant.bounds().ports.items().copied())?;
         let folder = RunFolder::create(self.store.runs(), &self.id)?;
-        let ledger = match self.open(&folder, &approvals) {
-            Ok(ledger) => ledger,
+        let toolbox = Toolbox::new(&self, boundaries, folder.path(), &approvals, ports);
+        let opened = self.open(&folder, &approvals);
+        let (toolbox, ledger) = match toolbox.and_then(|toolbox| Ok((toolbox, opened?))) {
+            Ok(opened) => opened,
             Err(error) => {
                 folder.discard();
                 return Err(error);
@@ -77,14 +79,7 @@ impl Child {
         let mut drive = Drive {
             state: State::new(self.brief()),
             child: &self,
-            toolbox: Arc::new(Toolbox::new(
-                self.granted.grant.clone(),
-                self.host.clone(),
-                boundaries,
-                folder.path().to_owned(),
-                &approvals,
-                ports,
-            )),
+            toolbox: Arc::new(toolbox),
             ledger,
             ledger_broken: None,
             events,

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use deputize_authority::Grant;
 use deputize_boundary::plan::CopyPlace;
-use deputize_boundary::{BoundaryError, HostFacts, Step};
+use deputize_boundary::{BoundaryError, Step};
 use deputize_workspace::{
     BaseFolder, CopyKind, CopyRecord, Layers, Manifest, Observed, WorkingCopy,
 };
 
-use super::hosted::{Boundaries, Hosted};
+use super::hosted::{Boundaries, Hosted, Wanted};
 use crate::RunError;
 
 /// A boundary that stands, with the copy that it shows.
@@ -30,21 +30,14 @@ pub(super) struct RunCopy {
 }
 
 impl Ground {
-    /// Starts the boundary of a grant, on a copy where the grant's writes go to one.
-    pub(super) async fn find(
-        grant: &Grant,
-        host: &HostFacts,
-        boundaries: &Boundaries,
-        run: &Path,
-    ) -> Result<Self, RunError> {
-        if !writes_to_copy(grant) {
-            let hosted = boundaries
-                .get(grant, host, &CopyPlace::Planned, run)
-                .await?;
+    /// Starts the boundary that is wanted, on a copy where the grant's writes go to one.
+    pub(super) async fn find(boundaries: &Boundaries, wanted: Wanted) -> Result<Self, RunError> {
+        if !writes_to_copy(&wanted.grant) {
+            let hosted = boundaries.get(wanted).await?;
             return Ok(Self { hosted, copy: None });
         }
-        let copy = RunCopy::make(grant, run, CopyKind::Overlay, None).await?;
-        match boundaries.get(grant, host, &copy.place(), run).await {
+        let copy = RunCopy::make(&wanted, CopyKind::Overlay, None).await?;
+        match boundaries.get(copy.shown_by(&wanted)).await {
             Ok(hosted) => Ok(Self {
                 hosted,
                 copy: Some(copy),
@@ -52,8 +45,8 @@ impl Ground {
             Err(RunError::Boundary(error)) if no_overlay(&error) => {
                 copy.remove().await?;
                 let why = Some(error.to_string());
-                let copy = RunCopy::make(grant, run, CopyKind::Mirror, why).await?;
-                let hosted = boundaries.get(grant, host, &copy.place(), run).await?;
+                let copy = RunCopy::make(&wanted, CopyKind::Mirror, why).await?;
+                let hosted = boundaries.get(copy.shown_by(&wanted)).await?;
                 Ok(Self {
                     hosted,
                     copy: Some(copy),
@@ -85,18 +78,17 @@ fn no_overlay(error: &BoundaryError) -> bool {
 
 impl RunCopy {
     async fn make(
-        grant: &Grant,
-        run: &Path,
+        wanted: &Wanted,
         kind: CopyKind,
         instead: Option<String>,
     ) -> Result<Self, RunError> {
-        let workspace = grant.workspace();
+        let workspace = wanted.grant.workspace();
         let base = BaseFolder {
             path: workspace.path().to_owned(),
             device: workspace.device,
             inode: workspace.inode,
         };
-        let run = run.to_owned();
+        let run = wanted.run.clone();
         let made = blocking(move || WorkingCopy::create(&run, base, kind)).await?;
         let record = made.record().clone();
         Ok(Self {
@@ -104,6 +96,14 @@ impl RunCopy {
             record,
             instead,
         })
+    }
+
+    /// The boundary that is wanted, with this copy in it.
+    fn shown_by(&self, wanted: &Wanted) -> Wanted {
+        Wanted {
+            copy: self.place(),
+            ..wanted.clone()
+        }
     }
 
     /// What the boundary mounts.

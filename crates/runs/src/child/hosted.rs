@@ -13,10 +13,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex as Blocking, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use deputize_authority::{Grant, GrantDigest};
+use deputize_authority::{Grant, GrantDigest, Root};
 use deputize_boundary::plan::CopyPlace;
 use deputize_boundary::{
-    Boundary, BoundaryPlan, CommandSpec, HostFacts, PinnedProgram, Purpose, SelfTest,
+    Boundary, BoundaryPlan, CommandSpec, HostFacts, PinnedProgram, Placeholders, Purpose, SelfTest,
 };
 use deputize_egress::{HeldPorts, PublishedPorts};
 use deputize_tools::{Request, Response};
@@ -24,6 +24,8 @@ use tokio::sync::Mutex;
 
 use crate::boundary::{Chosen, Probe, Weaker, start};
 use crate::capture::{Captured, Patience, capture};
+use crate::error::Doing as _;
+use crate::folder::private_folders;
 use crate::worker::{Silent, WorkerLink};
 use crate::{RunError, Spawner};
 
@@ -37,25 +39,49 @@ pub struct Boundaries {
 
 type Known = HashMap<Key, Weak<Hosted>>;
 
+/// What a run wants a boundary for.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) grant: Grant,
+    pub(super) host: HostFacts,
+    /// Where the copy lies that the grant's writes go to.
+    pub(super) copy: CopyPlace,
+    /// The run's folder.
+    pub(super) run: PathBuf,
+    /// Where records of placeholders are kept.
+    pub(super) records: PathBuf,
+}
+
 /// What runs must have in common to share a boundary.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     grant: GrantDigest,
-    /// Where the copy lies that is written to: each run has its own.
-    copy: Option<PathBuf>,
+    /// The run itself, where it writes: nobody works in another's boundary.
+    run: Option<PathBuf>,
 }
 
-impl Key {
-    fn new(grant: &Grant, copy: &CopyPlace) -> Self {
-        let copy = match copy {
-            CopyPlace::Planned => None,
-            CopyPlace::Overlay { layers } => Some(layers.clone()),
-            CopyPlace::Mirror { tree } => Some(tree.clone()),
-        };
-        Self {
-            grant: grant.digest(),
-            copy,
+impl Wanted {
+    fn key(&self) -> Key {
+        Key {
+            grant: self.grant.digest(),
+            run: self.writes().then(|| self.run.clone()),
         }
+    }
+
+    fn writes(&self) -> bool {
+        !self.grant.bounds().write.is_none()
+    }
+
+    /// A record for mount points, where the person's folder itself is writable.
+    fn placeholders(&self) -> Result<Option<Placeholders>, RunError> {
+        if !self.writes() || self.grant.workspace().mode.is_copy() {
+            return Ok(None);
+        }
+        private_folders(&self.records)?;
+        let roots = self.grant.bounds().write.items().map(Root::path);
+        Placeholders::begin(&self.records, roots)
+            .map(Some)
+            .doing("keep a record in", &self.records)
     }
 }
 
@@ -69,6 +95,8 @@ pub(super) struct Hosted {
     link: Mutex<Option<WorkerLink>>,
     /// What the self-test tries; gone with the boundary.
     _probe: Probe,
+    /// Mount points in the person's folder, to be taken away after the boundary.
+    placeholders: Option<Placeholders>,
 }
 
 /// A boundary for threads that may block; `None` once it was stopped.
@@ -86,26 +114,18 @@ impl Boundaries {
         }
     }
 
-    /// The boundary of a grant: one that stands already, or a new one.
-    pub(super) async fn get(
-        &self,
-        grant: &Grant,
-        host: &HostFacts,
-        copy: &CopyPlace,
-        probe_folder: &std::path::Path,
-    ) -> Result<Arc<Hosted>, RunError> {
+    /// The boundary that is wanted: one that stands already, or a new one.
+    pub(super) async fn get(&self, wanted: Wanted) -> Result<Arc<Hosted>, RunError> {
         // Held during the start, so that equal grants that come together start one boundary.
         let mut known = Arc::clone(&self.known).lock_owned().await;
-        let key = Key::new(grant, copy);
+        let key = wanted.key();
         if let Some(hosted) = known.get(&key).and_then(Weak::upgrade) {
             return Ok(hosted);
         }
         known.retain(|_, hosted| hosted.strong_count() > 0);
-        let probe = Probe::new(probe_folder)?;
         let (spawner, program) = (self.spawner.clone(), Arc::clone(&self.program));
-        let (grant, host, copy) = (grant.clone(), host.clone(), copy.clone());
         let begun = tokio::task::spawn_blocking(move || -> Result<_, RunError> {
-            let hosted = Arc::new(Hosted::begin(&spawner, program, grant, host, copy, probe)?);
+            let hosted = Arc::new(Hosted::begin(&spawner, program, wanted)?);
             known.insert(key, Arc::downgrade(&hosted));
             // Where nobody waits for it any more, it ends here, and the lock is let go of after that.
             Ok((hosted, known))
@@ -125,14 +145,21 @@ impl Hosted {
     fn begin(
         spawner: &Spawner,
         program: Arc<PinnedProgram>,
-        grant: Grant,
-        host: HostFacts,
-        copy: CopyPlace,
-        probe: Probe,
+        wanted: Wanted,
     ) -> Result<Self, RunError> {
-        let (chosen, probe) = spawner.run(move || {
-            let chosen = start(&program, &grant, &host, &copy, &probe, None, Purpose::Serve);
-            (chosen, probe)
+        let probe = Probe::new(&wanted.run)?;
+        let placeholders = wanted.placeholders()?;
+        let (chosen, probe, placeholders) = spawner.run(move || {
+            let chosen = start(
+                &program,
+                &wanted.grant,
+                &wanted.host,
+                &wanted.copy,
+                &probe,
+                placeholders.as_ref(),
+                Purpose::Serve,
+            );
+            (chosen, probe, placeholders)
         })?;
         let Chosen {
             mut boundary,
@@ -153,6 +180,7 @@ impl Hosted {
             standing: Standing(Arc::new(Blocking::new(Some(boundary)))),
             link: Mutex::new(Some(link)),
             _probe: probe,
+            placeholders,
         })
     }
 
@@ -169,7 +197,8 @@ impl Hosted {
         Ok(answer)
     }
 
-    /// Runs a command and captures its output; `disk` is a folder on the disk that it writes to. Where nobody waits for it any more, it is ended.
+    /// Runs a command and captures its output; `disk` is a folder on the disk that it writes to. Where
+    /// nobody waits for it any more, it is ended.
     pub(super) async fn command(
         &self,
         spec: CommandSpec,
@@ -193,7 +222,14 @@ impl Hosted {
     /// Ends the boundary and waits until nothing of it is left.
     pub(super) async fn stop(self) -> Result<(), RunError> {
         drop(self.link);
-        self.standing.stop().await
+        self.standing.stop().await?;
+        let Some(placeholders) = self.placeholders else {
+            return Ok(());
+        };
+        // Another command may have its turn with the records: it is waited for where it may block.
+        let finished = tokio::task::spawn_blocking(|| placeholders.finish());
+        let finished = finished.await.map_err(|_| RunError::Ending)?;
+        finished.doing("clean up by the records of", "placeholders".as_ref())
     }
 }
 

@@ -1,11 +1,13 @@
 //! A child's calls: through the gate, then to the worker, each step written down.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use deputize_agent::{CallOutcome, Claim, Decision, Finding, Finished};
 use deputize_authority::{Approval, Consent, Grant, Level, Refusal, Untrusted};
 use deputize_boundary::HostFacts;
+use deputize_boundary::plan::CopyPlace;
 use deputize_egress::{HeldPorts, PublishedPorts};
 use deputize_gate::{Call, Contained, Context, Sealed, Verdict, admit, decide, queries};
 use deputize_ledger as ledger;
@@ -13,8 +15,9 @@ use deputize_model::ToolUse;
 use deputize_tools::{ClaimCheck, Request, Response};
 use deputize_workspace::Observed;
 
+use super::Child;
 use super::ground::{Ground, RunCopy};
-use super::hosted::{Boundaries, Hosted};
+use super::hosted::{Boundaries, Hosted, Wanted};
 use crate::RunError;
 
 /// The most bytes that a copy may hold: what large builds write, and too little to fill a disk.
@@ -25,7 +28,10 @@ pub(super) struct Toolbox {
     pub(super) grant: Grant,
     pub(super) host: HostFacts,
     pub(super) boundaries: Boundaries,
-    pub(super) probe_folder: std::path::PathBuf,
+    /// The run's folder.
+    pub(super) run: PathBuf,
+    /// Where records of placeholders are kept.
+    records: PathBuf,
     /// What a person agreed to for this run.
     approved: Vec<Consent>,
     /// Ports that lead nowhere as long as no boundary stands.
@@ -59,18 +65,18 @@ pub(super) struct Ran {
 
 impl Toolbox {
     pub(super) fn new(
-        grant: Grant,
-        host: HostFacts,
+        child: &Child,
         boundaries: Boundaries,
-        probe_folder: std::path::PathBuf,
+        run: &Path,
         approvals: &[Approval],
         ports: HeldPorts,
-    ) -> Self {
-        Self {
-            grant,
-            host,
+    ) -> Result<Self, RunError> {
+        Ok(Self {
+            grant: child.granted.grant.clone(),
+            host: child.host.clone(),
             boundaries,
-            probe_folder,
+            run: run.to_owned(),
+            records: child.look.state()?.join("placeholders"),
             approved: approvals
                 .iter()
                 .flat_map(|approval| approval.effects.iter().copied())
@@ -79,7 +85,7 @@ impl Toolbox {
             published: OnceLock::new(),
             ground: tokio::sync::OnceCell::new(),
             changed: AtomicU64::new(0),
-        }
+        })
     }
 
     /// The boundary, started if it isn't yet.
@@ -92,13 +98,14 @@ impl Toolbox {
     }
 
     async fn settle_down(&self) -> Result<Ground, RunError> {
-        let ground = Ground::find(
-            &self.grant,
-            &self.host,
-            &self.boundaries,
-            &self.probe_folder,
-        )
-        .await?;
+        let wanted = Wanted {
+            grant: self.grant.clone(),
+            host: self.host.clone(),
+            copy: CopyPlace::Planned,
+            run: self.run.clone(),
+            records: self.records.clone(),
+        };
+        let ground = Ground::find(&self.boundaries, wanted).await?;
         let held = self.held.lock().ok().and_then(|mut held| held.take());
         if let Some(held) = held.filter(|held| !held.is_empty()) {
             let published = ground.hosted.publish(held).await;
