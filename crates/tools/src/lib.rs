@@ -8,6 +8,7 @@
 //! # Invariants
 //! - Contents are reached through `beneath` alone; nothing outside the granted roots is opened.
 //! - Nothing waits on a pipe or a device, and every size and time has a limit (G10).
+//! - A file is changed whole or not at all, and only from the content that the child has seen (C3).
 //! - Secrets are neither read nor searched, whatever they are reached through by name (G9).
 //!
 //! # Trust
@@ -15,6 +16,7 @@
 //! time: he can make calls fail, not escape.
 
 mod beneath;
+mod change;
 mod evidence;
 mod facts;
 mod find;

@@ -49,3 +49,14 @@ pub(crate) const QUOTE_BYTES: usize = 8 * 1024;
 pub(crate) const CHECKED_FILE_BYTES: u64 = 64 << 20;
 /// Lines around the claimed one in which a quote may stand.
 pub(crate) const QUOTE_REACH: u64 = 3;
+/// Bytes of a file that is edited or replaced, and whose content `read` tells apart: it is held in
+/// memory a few times over. Larger ones are data, not text for editing.
+pub(crate) const CHANGED_FILE_BYTES: u64 = 4 << 20;
+/// Files whose last read content is remembered: about 150 bytes each.
+pub(crate) const REMEMBERED_FILES: usize = 50_000;
+/// Lines of a change that an answer shows: the model knows what it sent.
+pub(crate) const WINDOW_LINES: usize = 24;
+/// Places of an ambiguous text that a failure names.
+pub(crate) const SHOWN_PLACES: usize = 10;
+/// How long a change waits while another run changes the same file. One takes milliseconds.
+pub(crate) const LOCK_TIME: Duration = Duration::from_secs(2);

@@ -18,6 +18,10 @@ pub struct ToolOutput {
     pub truncated: Option<String>,
     /// Files whose content was looked at.
     pub files_seen: u64,
+    /// Files that were made or changed: relative to the workspace where they lie in it, names
+    /// escaped.
+    #[serde(default)]
+    pub changed: Vec<String>,
     /// How long it took, in microseconds.
     pub elapsed_us: u64,
 }
@@ -71,6 +75,7 @@ pub(crate) struct Draft {
     pub(crate) notes: Vec<String>,
     pub(crate) truncated: Option<String>,
     pub(crate) files_seen: u64,
+    pub(crate) changed: Vec<String>,
     started: Instant,
 }
 
@@ -81,6 +86,7 @@ impl Draft {
             notes: Vec::new(),
             truncated: None,
             files_seen: 0,
+            changed: Vec::new(),
             started: Instant::now(),
         }
     }
@@ -109,6 +115,7 @@ impl Draft {
             notes: self.notes,
             truncated: self.truncated,
             files_seen: self.files_seen,
+            changed: self.changed,
             elapsed_us: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
         }
     }

@@ -3,10 +3,11 @@
 //! The file is streamed: memory is bounded by the output, whatever the file's or a line's length.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 
 use crate::beneath::Beneath;
-use crate::limits::{LINE_CHARS, READ_LINES, SKIPPED_BYTES, SNIFFED_BYTES};
+use crate::change::Hash;
+use crate::limits::{CHANGED_FILE_BYTES, LINE_CHARS, READ_LINES, SKIPPED_BYTES, SNIFFED_BYTES};
 use crate::output::{Draft, Room, ToolFailure, ToolOutput, count};
 use crate::sniff::describe_binary;
 use crate::text::{CUT, cut};
@@ -18,15 +19,51 @@ const BLOCK: usize = 64 * 1024;
 /// that there was more.
 const LINE_BYTES: usize = LINE_CHARS * 4 + 4;
 
-/// Reads lines `offset..offset + limit` of a file, the first line being 1.
+/// Whether the content is told apart from others: for a child that may change it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Telling {
+    /// The answer states its hash.
+    Hash,
+    /// It doesn't.
+    Nothing,
+}
+
+/// Reads lines `offset..offset + limit` of a file, the first line being 1. With them comes the hash
+/// of the whole content, if it is told and the file isn't too large to be changed.
 pub(crate) fn read(
     place: &Beneath<'_>,
+    offset: Option<u64>,
+    limit: Option<u64>,
+    telling: Telling,
+) -> Result<(ToolOutput, Option<Hash>), ToolFailure> {
+    let mut file = place.file()?;
+    if telling == Telling::Nothing {
+        return Ok((shown(place, Source::File(file), offset, limit)?, None));
+    }
+    // What is shown and what is told apart must be the same bytes, so they are read once.
+    let mut content = Vec::new();
+    (&mut file)
+        .take(CHANGED_FILE_BYTES + 1)
+        .read_to_end(&mut content)?;
+    if content.len() as u64 > CHANGED_FILE_BYTES {
+        let whole = Source::Longer(Cursor::new(content).chain(file));
+        return Ok((shown(place, whole, offset, limit)?, None));
+    }
+    let hash = Hash::of(&content);
+    let mut output = shown(place, Source::Held(Cursor::new(content)), offset, limit)?;
+    output.notes.push(format!("content {hash}"));
+    Ok((output, Some(hash)))
+}
+
+fn shown(
+    place: &Beneath<'_>,
+    source: Source,
     offset: Option<u64>,
     limit: Option<u64>,
 ) -> Result<ToolOutput, ToolFailure> {
     let mut draft = Draft::new();
     draft.files_seen = 1;
-    let mut lines = Lines::new(place.file()?)?;
+    let mut lines = Lines::new(source)?;
     let head = lines.peek();
     if head.is_empty() {
         draft.note("the file is empty");
@@ -104,16 +141,33 @@ struct Line {
     was_longer: bool,
 }
 
+/// Where the bytes come from.
+enum Source {
+    File(File),
+    Held(Cursor<Vec<u8>>),
+    Longer(io::Chain<Cursor<Vec<u8>>, File>),
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read(buffer),
+            Self::Held(content) => content.read(buffer),
+            Self::Longer(both) => both.read(buffer),
+        }
+    }
+}
+
 /// A file, line by line, in bounded memory.
 struct Lines {
-    file: File,
+    file: Source,
     block: Box<[u8]>,
     start: usize,
     end: usize,
 }
 
 impl Lines {
-    fn new(file: File) -> io::Result<Self> {
+    fn new(file: Source) -> io::Result<Self> {
         let mut lines = Self {
             file,
             block: vec![0; BLOCK].into_boxed_slice(),

@@ -2,15 +2,17 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use deputize_authority::{Grant, SecretRules};
-use deputize_gate::{Bound, BoundPath, Call, Kind, Sealed};
+use deputize_authority::{Grant, SecretRules, Tool};
+use deputize_gate::{Bound, BoundPath, Call, Fresh, Kind, Sealed};
 
 use crate::beneath::{Beneath, Lost, OpenError, Roots};
+use crate::change::{self, Hash, Known};
 use crate::grep::{Pattern, grep};
 use crate::output::{ToolFailure, ToolOutput};
 use crate::rank::rank;
+use crate::read::{Telling, read};
 use crate::wire::{Request, Response};
-use crate::{evidence, facts, find, ls, read};
+use crate::{evidence, facts, find, ls};
 
 /// The tools' side of a boundary: it holds the granted roots open and answers one request at a
 /// time.
@@ -25,6 +27,8 @@ pub struct Worker {
     everything: Roots,
     workspace: std::path::PathBuf,
     secrets: SecretRules,
+    telling: Telling,
+    known: Known,
 }
 
 impl Worker {
@@ -34,11 +38,18 @@ impl Worker {
     /// When `openat2` isn't available, a root can't be opened, or the workspace is another folder
     /// than the one that was granted.
     pub fn open(grant: &Grant) -> Result<Self, OpenError> {
+        let tools = &grant.bounds().tools;
+        let changes = tools.permits(&Tool::Write) || tools.permits(&Tool::Edit);
         Ok(Self {
             roots: Roots::of(grant)?,
             everything: Roots::everything()?,
             workspace: grant.workspace().path().to_owned(),
             secrets: SecretRules::allowing(grant.bounds().secrets.clone()),
+            telling: match changes {
+                true => Telling::Hash,
+                false => Telling::Nothing,
+            },
+            known: Known::default(),
         })
     }
 
@@ -54,7 +65,8 @@ impl Worker {
                 Response::Failed(ToolFailure::new("bad_frame", reason))
             }
         };
-        // Nothing here keeps state between requests, so nothing can be left half changed.
+        // All that is kept between requests is what the child knows of files. Were that left behind
+        // by a fault, changes would be refused, not made.
         catch_unwind(AssertUnwindSafe(answer))
             .unwrap_or_else(|_| {
                 Response::Failed(ToolFailure::new(
@@ -65,7 +77,7 @@ impl Worker {
             .encode()
     }
 
-    fn respond(&self, request: Request) -> Response {
+    fn respond(&mut self, request: Request) -> Response {
         match request {
             Request::Facts(queries) => Response::Facts(
                 queries
@@ -88,20 +100,50 @@ impl Worker {
         }
     }
 
-    fn run(&self, sealed: &Sealed<Call>) -> Result<ToolOutput, ToolFailure> {
+    fn run(&mut self, sealed: &Sealed<Call>) -> Result<ToolOutput, ToolFailure> {
         let Bound::Path(bound) = sealed.bound() else {
             return Err(not_a_file_tool());
         };
+        if let (Call::Write { content, .. }, Some(fresh)) = (sealed.call(), &bound.fresh) {
+            return self.create(bound, fresh, content);
+        }
         let place = self.reopen(bound)?;
-        match sealed.call() {
+        let canonical = place.canonical().to_owned();
+        let is_change = matches!(sealed.call(), Call::Write { .. } | Call::Edit { .. });
+        let judged = bound.found.as_ref().map(|found| &found.canonical);
+        if is_change && judged != Some(&canonical) {
+            return Err(Lost::Changed.into());
+        }
+        let (output, hash) = self.run_at(&place, sealed.call())?;
+        drop(place);
+        if let Some(hash) = hash {
+            self.known.remember(&canonical, hash);
+        }
+        Ok(output)
+    }
+
+    fn run_at(
+        &self,
+        place: &Beneath<'_>,
+        call: &Call,
+    ) -> Result<(ToolOutput, Option<Hash>), ToolFailure> {
+        let looked = |output| Ok((output, None));
+        let changed = |(output, hash)| Ok((output, Some(hash)));
+        match call {
             Call::Read { offset, limit, .. } => {
-                expect(&place, Kind::File)?;
-                read::read(&place, *offset, *limit)
+                expect(place, Kind::File)?;
+                read(place, *offset, *limit, self.telling)
             }
-            Call::Ls { .. } => ls::ls(&place, &self.secrets),
+            Call::Ls { .. } => looked(ls::ls(place, &self.secrets)?),
             Call::Find { pattern, limit, .. } => {
-                expect(&place, Kind::Folder)?;
-                find::find(&place, &self.workspace, pattern, *limit, &self.secrets)
+                expect(place, Kind::Folder)?;
+                looked(find::find(
+                    place,
+                    &self.workspace,
+                    pattern,
+                    *limit,
+                    &self.secrets,
+                )?)
             }
             Call::Grep {
                 pattern,
@@ -116,14 +158,51 @@ impl Worker {
                     options,
                     output: *output,
                 };
-                grep(&place, &self.workspace, &pattern, &self.secrets)
+                looked(grep(place, &self.workspace, &pattern, &self.secrets)?)
             }
             Call::Rank { terms, limit, .. } => {
-                rank(&place, &self.workspace, terms, *limit, &self.secrets)
+                looked(rank(place, &self.workspace, terms, *limit, &self.secrets)?)
             }
-            Call::Write { .. } | Call::Edit { .. } => Err(not_a_file_tool()),
+            Call::Write { content, .. } => {
+                expect(place, Kind::File)?;
+                let last_seen = self.known.last_seen(place.canonical());
+                changed(change::write(place, &self.workspace, content, last_seen)?)
+            }
+            Call::Edit { edits, .. } => {
+                expect(place, Kind::File)?;
+                let last_seen = self.known.last_seen(place.canonical());
+                changed(change::edit(place, &self.workspace, edits, last_seen)?)
+            }
             Call::Bash { .. } | Call::Git(_) | Call::Exec(_) => Err(not_a_file_tool()),
         }
+    }
+
+    /// Makes a file where the gate saw none, below the folder that it saw.
+    fn create(
+        &mut self,
+        bound: &BoundPath,
+        fresh: &Fresh,
+        content: &str,
+    ) -> Result<ToolOutput, ToolFailure> {
+        match self.roots.find(&bound.path) {
+            Err(Lost::Missing { deepest, rest })
+                if deepest == fresh.folder.canonical && rest == fresh.rest => {}
+            Ok(_) | Err(Lost::Missing { .. }) => return Err(Lost::Changed.into()),
+            Err(lost) => return Err(lost.into()),
+        }
+        let target = fresh.folder.canonical.join(&fresh.rest);
+        let folder = self.roots.find(&fresh.folder.canonical)?;
+        let now = folder.identity();
+        let then = &fresh.folder;
+        let is_same =
+            (now.device, now.inode) == (then.device, then.inode) && now.canonical == then.canonical;
+        if !is_same || self.secrets.denied(&target).is_some() {
+            return Err(Lost::Changed.into());
+        }
+        let (output, hash) = change::create(&folder, &fresh.rest, &self.workspace, content)?;
+        drop(folder);
+        self.known.remember(&target, hash);
+        Ok(output)
     }
 
     /// Opens what was judged, and nothing else.

@@ -18,6 +18,6 @@ mod roots;
 
 pub(crate) use error::Lost;
 pub use error::OpenError;
-pub(crate) use open::{Purpose, open};
+pub(crate) use open::{Purpose, create, open};
 pub(crate) use place::{Beneath, kind_of};
 pub(crate) use roots::Roots;

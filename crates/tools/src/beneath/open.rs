@@ -1,5 +1,6 @@
 //! One system call: open below a handle, through no symlink.
 
+use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -39,6 +40,19 @@ pub(crate) fn open(folder: impl AsFd, relative: &Path, purpose: Purpose) -> Resu
     let mut left = RETRIES;
     loop {
         match openat2(folder.as_fd(), relative, flags, Mode::empty(), resolve) {
+            Err(Errno::AGAIN | Errno::INTR) if left > 0 => left -= 1,
+            result => return result,
+        }
+    }
+}
+
+/// Makes a file that isn't there, for writing. The mode meets the umask.
+pub(crate) fn create(folder: impl AsFd, name: &OsStr, mode: Mode) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let mut left = RETRIES;
+    loop {
+        match openat2(folder.as_fd(), name, flags, mode, resolve) {
             Err(Errno::AGAIN | Errno::INTR) if left > 0 => left -= 1,
             result => return result,
         }

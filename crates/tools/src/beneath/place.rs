@@ -1,11 +1,12 @@
 //! A place inside a root, held by a handle.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use deputize_gate::{Identity, Kind};
 use rustix::fd::OwnedFd;
-use rustix::fs::{FileType, Stat, fstat};
+use rustix::fs::{FileType, Mode, Stat, fstat};
 use rustix::io::Errno;
 
 use super::error::Lost;
@@ -70,6 +71,20 @@ impl<'r> Beneath<'r> {
             device: self.stat.st_dev,
             inode: self.stat.st_ino,
         }
+    }
+
+    /// The permission bits, without those that lend the owner's rights.
+    pub(crate) fn permissions(&self) -> Mode {
+        Mode::from_raw_mode(self.stat.st_mode & 0o777)
+    }
+
+    /// The folder that this lies in, and its name there. A granted root has none.
+    pub(crate) fn in_folder(&self) -> Result<(OwnedFd, &OsStr), Lost> {
+        let (Some(parent), Some(name)) = (self.relative.parent(), self.relative.file_name()) else {
+            return Err(Lost::Escapes);
+        };
+        let folder = open(&self.anchor.handle, parent, Purpose::Look)?;
+        Ok((folder, name))
     }
 
     /// A handle to go below of. It can't be read from.

@@ -28,7 +28,8 @@ pub(super) struct Anchor {
 
 impl Roots {
     /// Opens the readable roots of a grant. A root that doesn't exist here, or that this process may
-    /// not enter, grants nothing; the workspace must exist and be the folder that was granted.
+    /// not enter, grants nothing; the workspace must exist and be the folder that was granted. Where a
+    /// copy stands in its place, the boundary compared what lies below it.
     pub(crate) fn of(grant: &Grant) -> Result<Self, OpenError> {
         let workspace = grant.workspace();
         let everything = [Path::new("/")];
@@ -52,6 +53,9 @@ impl Roots {
             }
         }
         let roots = Self { anchors };
+        if workspace.mode.is_copy() {
+            return Ok(roots);
+        }
         if let Ok(found) = roots.find(workspace.path()) {
             let identity = found.identity();
             if !workspace.mode.is_copy()

@@ -7,6 +7,7 @@
 )]
 
 mod changed;
+mod edit;
 mod evidence;
 mod find;
 mod frames;
@@ -17,8 +18,10 @@ mod ls;
 mod read;
 mod secrets;
 mod special;
+mod stale;
 mod swap;
 mod world;
+mod write;
 
 /// A file that isn't listed above would never run.
 #[test]

@@ -119,3 +119,39 @@ fn g4_a_swapped_link_never_leads_a_search_or_a_listing_outside() {
         }
     });
 }
+
+/// The same attack on changes: what lies outside stays as it is, and nothing comes to be there.
+#[test]
+fn g4_a_swapped_link_never_leads_a_change_outside() {
+    let mut world = World::changing();
+    world.file("d/f", "inside 0");
+    fs::write(world.base().join("out/f"), "OUTSIDE").unwrap();
+    world.link(world.base().join("out"), "evil");
+    let root = world.path("");
+    let (mut changed, mut refused, mut round) = (0_u64, 0_u64, 0_u64);
+    let started = Instant::now();
+    under_attack(&root, || {
+        while started.elapsed() < TIME || changed == 0 || refused == 0 {
+            round += 1;
+            let edit = json!({"path": "d/f", "edits": [
+                {"old": "inside", "new": format!("inside {round}")},
+            ]});
+            let fresh = json!({"path": format!("d/n{}/new", round % 50), "content": "x"});
+            for (tool, arguments) in [("edit", edit), ("write", fresh)] {
+                match world.call(tool, arguments) {
+                    Outcome::Output(_) => changed += 1,
+                    Outcome::Failed(_) | Outcome::Denied(_) => refused += 1,
+                }
+            }
+            let _ = fs::remove_dir_all(root.join(format!("d/n{}", round % 50)));
+            assert!(
+                started.elapsed() < Duration::from_secs(60),
+                "{changed} {refused}"
+            );
+        }
+    });
+    let outside = world.base().join("out");
+    assert_eq!(fs::read(outside.join("f")).unwrap(), b"OUTSIDE");
+    let names: Vec<_> = fs::read_dir(&outside).unwrap().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+}

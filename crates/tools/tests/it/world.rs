@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use deputize_authority::{
-    Bounds, Grant, Layer, Level, Preset, Promise, Root, Set, Workspace, WorkspaceMode,
+    Bounds, Consent, Grant, Layer, Level, Preset, Promise, Root, Set, Workspace, WorkspaceMode,
 };
 use deputize_gate::{Call, Context, Denied, Fact, Query, Sealed, Verdict, admit, decide, queries};
 use deputize_tools::{Request, Response, ToolFailure, ToolOutput, Worker};
@@ -59,6 +59,38 @@ impl World {
         }
     }
 
+    /// A world whose child may change the workspace itself.
+    pub(crate) fn changing() -> Self {
+        Self::changing_in(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn changing_in(dir: TempDir) -> Self {
+        let mut world = Self::within(dir, |_| Vec::new());
+        let workspace = world.base.join("work");
+        world.grant = grant_of(Preset::General, &workspace, Vec::new());
+        world.worker = Worker::open(&world.grant).unwrap();
+        world
+    }
+
+    /// Another child of the same kind in the same folder.
+    pub(crate) fn another_worker(&self) -> Worker {
+        Worker::open(&self.grant).unwrap()
+    }
+
+    pub(crate) fn content(&self, path: impl AsRef<Path>) -> Vec<u8> {
+        fs::read(self.path(path)).unwrap()
+    }
+
+    /// The names in a folder of the workspace, sorted.
+    pub(crate) fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.path(path))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
     pub(crate) fn base(&self) -> &Path {
         &self.base
     }
@@ -77,13 +109,13 @@ impl World {
         std::os::unix::fs::symlink(target, self.path(path)).unwrap();
     }
 
-    fn context(&self) -> Context<'_> {
+    pub(crate) fn context(&self) -> Context<'_> {
         Context {
             grant: &self.grant,
             home: None,
             boundary: Level::Full,
             held: &Promise::ALL,
-            approved: &[],
+            approved: &[Consent::Write],
         }
     }
 
@@ -147,6 +179,10 @@ pub(crate) fn ask(worker: &mut Worker, request: &Request) -> Response {
 }
 
 pub(crate) fn grant(workspace: &Path, more: Vec<PathBuf>) -> Grant {
+    grant_of(Preset::ReadOnly, workspace, more)
+}
+
+fn grant_of(preset: Preset, workspace: &Path, more: Vec<PathBuf>) -> Grant {
     let stat = fs::metadata(workspace).unwrap();
     let workspace = Workspace {
         root: Root::new(workspace).unwrap(),
@@ -160,10 +196,11 @@ pub(crate) fn grant(workspace: &Path, more: Vec<PathBuf>) -> Grant {
         .chain([workspace.root.clone()]);
     let request = Bounds {
         read: Set::only(roots),
+        write: Set::only([workspace.root.clone()]),
         ..Bounds::ANY
     };
-    Grant::of_principal(Preset::ReadOnly, workspace, Bounds::ANY)
-        .attenuate(Layer::Preset, &Preset::ReadOnly.bounds())
+    Grant::of_principal(preset, workspace, Bounds::ANY)
+        .attenuate(Layer::Preset, &preset.bounds())
         .attenuate(Layer::Request, &request)
 }
 
