@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use deputize_agent::{RunResult, State};
+use deputize_agent::{Change, ChangeKind, RunResult, State};
+use deputize_authority::Untrusted;
 use deputize_ledger::{Asked, Ledger, Receipt, RunFinished};
 
 use super::Child;
@@ -64,6 +65,26 @@ impl Last<'_> {
                 .push(format!("changes: {beyond} more are in `deputize diff`"));
         }
         self.write(&observed.record);
+    }
+
+    /// Lists what file tools changed in the folder itself. What commands changed there isn't observed,
+    /// and that is said.
+    pub(super) fn see_touched(&self, touched: Vec<String>, result: &mut RunResult) {
+        result.changes = touched
+            .into_iter()
+            .map(|path| Change {
+                path: Untrusted::new(path),
+                kind: ChangeKind::Modified,
+                kept_back: None,
+            })
+            .collect();
+        let writes = !self.child.granted.grant.bounds().write.is_none();
+        if writes && result.usage.commands > 0 {
+            result.warnings.push(
+                "changes: commands ran in the folder itself; what they changed is not observed"
+                    .to_owned(),
+            );
+        }
     }
 
     fn write<R: deputize_ledger::Record>(&mut self, record: &R) {

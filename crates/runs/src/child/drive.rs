@@ -118,6 +118,7 @@ impl Child {
         };
         // What the boundary is held by goes with the toolbox; the copy outlives it.
         let copy = ground.and_then(|ground| ground.copy);
+        let touched = toolbox.touched();
         // The end of the processes comes before every word about the end of the run.
         if let Err(error) = close(toolbox).await {
             result
@@ -125,8 +126,9 @@ impl Child {
                 .push(format!("boundary: its end is not proven: {error}"));
         }
         last.keep_transcript(&state, &mut result);
-        if let Some(copy) = copy {
-            last.see_changes(&copy, &mut result).await;
+        match copy {
+            Some(copy) => last.see_changes(&copy, &mut result).await,
+            None => last.see_touched(touched, &mut result),
         }
         last.finish(&mut result, enforced);
         Ok(Finished {

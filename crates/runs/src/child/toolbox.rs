@@ -1,5 +1,6 @@
 //! A child's calls: through the gate, then to the worker, each step written down.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -40,6 +41,8 @@ pub(super) struct Toolbox {
     published: OnceLock<PublishedPorts>,
     /// Started at the first call that needs it.
     ground: tokio::sync::OnceCell<Ground>,
+    /// What file tools said that they changed.
+    touched: Mutex<BTreeSet<String>>,
     /// Files that the copy had changed when it was last looked at.
     changed: AtomicU64,
 }
@@ -84,6 +87,7 @@ impl Toolbox {
             held: Mutex::new(Some(ports)),
             published: OnceLock::new(),
             ground: tokio::sync::OnceCell::new(),
+            touched: Mutex::default(),
             changed: AtomicU64::new(0),
         })
     }
@@ -179,8 +183,9 @@ impl Toolbox {
         let answer = hosted.ask(&request).await.map_err(|error| lost(&error))?;
         Ok(match answer {
             Response::Output(output) => {
-                let text = output.rendered();
-                Ran::new(Finished::Answered, "ok", text)
+                let mut ran = Ran::new(Finished::Answered, "ok", output.rendered());
+                ran.outcome.changed_files = self.touch(output.changed);
+                ran
             }
             Response::Failed(failure) => {
                 let text = format!("{}: {}", failure.code, failure.message);
@@ -191,6 +196,23 @@ impl Toolbox {
                 Ran::new(Finished::Failed, "bad_answer", text)
             }
         })
+    }
+
+    /// Takes down what a file tool says that it changed; how many of these are new.
+    fn touch(&self, changed: Vec<String>) -> u64 {
+        let Ok(mut touched) = self.touched.lock() else {
+            return 0;
+        };
+        let new = changed
+            .into_iter()
+            .filter(|path| touched.insert(path.clone()));
+        u64::try_from(new.count()).unwrap_or(u64::MAX)
+    }
+
+    /// What file tools changed, where the run works in the folder itself.
+    pub(super) fn touched(&self) -> Vec<String> {
+        let touched = self.touched.lock();
+        touched.map_or_else(|_| Vec::new(), |paths| paths.iter().cloned().collect())
     }
 
     /// Files that were changed since the last look. A copy that has grown too large ends the run: what
