@@ -47,6 +47,10 @@ pub struct Standing {
 #[serde(transparent)]
 pub struct Settled(Vec<Standing>);
 
+/// What to do when no yes came.
+const ASK_AGAIN: &str =
+    "ask for a child that needs less, or run it again and answer `y`; nothing was started";
+
 /// Answers what can be answered without asking.
 #[must_use]
 pub fn settle(
@@ -171,32 +175,30 @@ impl Settled {
     /// The refusal after a person said no.
     #[must_use]
     pub fn declined(&self) -> Refusal {
-        self.not_agreed(
+        Refusal::new(
             "declined",
+            self.first_open(),
             format!("you did not agree that this child {}", self.open_in_words()),
+            ASK_AGAIN,
         )
     }
 
     /// The refusal when the question was put and nobody answered: that is no denial.
     #[must_use]
     pub fn unanswered(&self) -> Refusal {
-        self.not_agreed(
+        Refusal::new(
             "unanswered",
+            self.first_open(),
             format!(
                 "nobody answered whether this child may start; it {}",
                 self.open_in_words()
             ),
+            ASK_AGAIN,
         )
     }
 
-    fn not_agreed(&self, code: &str, reason: String) -> Refusal {
-        let field = self.open().next().map_or("start", |ask| ask.effect.name());
-        Refusal::new(
-            code,
-            field,
-            reason,
-            "ask for a child that needs less, or run it again and answer `y`; nothing was started",
-        )
+    fn first_open(&self) -> &'static str {
+        self.open().next().map_or("start", |ask| ask.effect.name())
     }
 
     fn open_in_words(&self) -> String {

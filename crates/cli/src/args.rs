@@ -68,9 +68,28 @@ pub(crate) struct Run {
     /// What the child knows of the conversation.
     #[arg(long, value_name = "MODE", hide = true)]
     pub(crate) context: Option<String>,
-    /// Where the child's writes go. Not available in this version.
-    #[arg(long, value_name = "MODE", hide = true)]
+    /// Where the child's writes go: `copy-on-write` (into a copy, the default) or `direct`.
+    #[arg(long, value_name = "MODE")]
     pub(crate) workspace: Option<String>,
+    /// A shell command that must pass before the run is ok; the runtime runs it, not the child.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) check: Option<String>,
+    /// What the answer must look like: a JSON Schema, or a file that holds one.
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) schema: Option<OsString>,
+    /// A further folder or file that the child may read. May be repeated.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) read: Vec<PathBuf>,
+    /// A port on which a command of the child listens, to be reached at 127.0.0.1 outside. May be
+    /// repeated.
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Vec<u16>,
+    /// Agree beforehand to effects that would be asked about, e.g. `shell,write`.
+    #[arg(long, value_name = "EFFECTS", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+    /// A file of rules that allow or deny effects, beside your own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
     /// Show what would be granted and enforced, and start nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,

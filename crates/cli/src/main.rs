@@ -8,6 +8,8 @@ mod args;
 mod commands;
 mod failure;
 mod output;
+mod question;
+mod request;
 mod show;
 mod status;
 

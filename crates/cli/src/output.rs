@@ -48,9 +48,19 @@ pub(crate) fn lost() -> Option<&'static str> {
 
 /// Writes a line to standard error.
 pub(crate) fn error_line(line: &str) {
+    error_text(&format!("{line}\n"));
+}
+
+/// Writes text to standard error.
+pub(crate) fn error_text(text: &str) {
     let mut err = std::io::stderr().lock();
     // As above.
-    let _ = writeln!(err, "{line}");
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
+
+/// Columns of the terminal that a person reads a question on; 80 where there is none.
+pub(crate) fn error_width() -> usize {
+    columns(&std::io::stderr()).unwrap_or(80)
 }
 
 /// Columns of the terminal that a person reads results on; 80 where there is none.

@@ -229,7 +229,7 @@ fn require_commands(grant: &Grant, field: &str, so: &str) -> Result<(), Refusal>
         return Ok(());
     }
     Err(Refusal::new(
-        &format!("{field}_needs_commands"),
+        "commands_not_granted",
         field,
         format!(
             "a child of the preset `{}` runs no commands, so {so}",

@@ -220,7 +220,7 @@ fn the_global_ceiling_holds_for_what_was_typed() {
         workspace: Some("direct".to_owned()),
         ..of("general")
     };
-    assert_eq!(refused(&request, &here).0, "port_needs_commands");
+    assert_eq!(refused(&request, &here).0, "commands_not_granted");
     here.global.tools = Set::Any;
     let granted = child(&request, &here).unwrap();
     assert!(granted.grant.bounds().ports.is_none());
@@ -259,7 +259,7 @@ fn additions_that_are_refused() {
         (ports("general", vec![1; PORTS + 1]), "too_many", "port"),
         (
             ports("read-only", vec![3000]),
-            "port_needs_commands",
+            "commands_not_granted",
             "port",
         ),
         (checked("general", " \n"), "check_invalid", "check"),
@@ -271,12 +271,12 @@ fn additions_that_are_refused() {
         ),
         (
             checked("read-only", "true"),
-            "check_needs_commands",
+            "commands_not_granted",
             "check",
         ),
         (
             checked("read-only-git", "true"),
-            "check_needs_commands",
+            "commands_not_granted",
             "check",
         ),
     ] {

@@ -1,25 +1,23 @@
 //! `deputize run`: a task for a child, and its result.
 
-use std::io::{BufRead as _, IsTerminal as _, Read as _};
-use std::os::unix::ffi::OsStringExt as _;
+use std::io::Read as _;
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use deputize_agent::CancelReason;
-use deputize_authority::preflight::{PROMPT_BYTES, RunRequest};
-use deputize_authority::{Dimension, Preset, escape};
+use deputize_authority::{Channel, Preset, WorkspaceMode};
 use deputize_boundary::{PinnedProgram, harden_supervisor};
 use deputize_model::{Edge, Sleeper};
-use deputize_runs::{
-    Boundaries, Child, ChildRequest, Finished, Look, RunError, Spawner, Word, on_main_thread,
-};
+use deputize_runs::{Boundaries, Child, Finished, Look, RunError, Spawner, Word, on_main_thread};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::args::Run;
-use crate::failure::{self, Voice, usage};
-use crate::output::{error_line, print, print_json};
+use crate::failure::{self, Voice};
+use crate::output::{print, print_json};
+use crate::question::{self, Answer};
+use crate::request::request;
 use crate::{show, status};
 
 pub(crate) fn main(args: Run) -> ExitCode {
@@ -41,101 +39,62 @@ fn begin(args: Run) -> Result<ExitCode, RunError> {
     if request.model.is_none() {
         request.model = offer_scout(&args);
     }
-    let child = Child::plan(&look, request, &Outside)?;
+    let mut child = Child::plan(&look, request, &Outside)?;
     if args.dry_run {
-        show::plan(&child.planned(), Voice::of(args.json));
+        let without_asking = child.approvals().err().map(|error| error.refusal());
+        show::plan(
+            &child.planned(),
+            without_asking.as_ref(),
+            Voice::of(args.json),
+        );
         return Ok(ExitCode::SUCCESS);
     }
+    confirm(&mut child, &args)?;
     harden_supervisor()?;
+    let mode = child.planned().grant.workspace().mode;
     let finished = on_main_thread(|spawner| drive(child, spawner, program, &args))?;
-    show(&finished, &args);
+    show(&finished, mode, &args);
     Ok(ExitCode::from(finished.result.status.exit_code()))
 }
 
-fn request(args: &Run) -> Result<ChildRequest, RunError> {
-    let prompt = match &args.prompt {
-        Some(prompt) if prompt != "-" => prompt.clone().into_vec(),
-        _ => read_prompt()?,
-    };
-    let budget = args
-        .budget
-        .iter()
-        .map(|typed| limit(typed))
-        .collect::<Result<_, _>>()?;
-    Ok(ChildRequest {
-        run: RunRequest {
-            prompt,
-            preset: args.preset.clone(),
-            agent: args.agent.clone(),
-            context: args.context.clone(),
-            workspace: args.workspace.clone(),
-            budget,
-            ..RunRequest::default()
-        },
-        workdir: args.workdir.clone(),
-        model: args.model.clone(),
-        ..ChildRequest::default()
-    })
+/// Puts the one question of the spawn card, where anything is open and somebody may be there to
+/// answer; whoever isn't asked is told what would be needed (S3, S4).
+fn confirm(child: &mut Child, args: &Run) -> Result<(), RunError> {
+    child.settled().refuse_denied()?;
+    if child.settled().open().next().is_none() {
+        return Ok(());
+    }
+    if !may_ask(args) {
+        child.approvals()?;
+        return Ok(());
+    }
+    match question::ask(&show::card(&child.planned()), "Start it?") {
+        Answer::Yes => {
+            child.accept(&Channel::Terminal);
+            Ok(())
+        }
+        Answer::No => Err(child.settled().declined().into()),
+        Answer::Nobody => Err(child.settled().unanswered().into()),
+    }
+}
+
+/// Whether a person sits before this run: a script, or whoever wants one object or nothing but the
+/// result, is asked nothing.
+fn may_ask(args: &Run) -> bool {
+    question::has_terminal() && !args.json && !args.quiet
 }
 
 /// On a terminal, offers code search where no model was named; the answer is No unless it is yes.
 /// Anywhere else nothing stands in for a model.
 fn offer_scout(args: &Run) -> Option<String> {
     let looks = args.preset.replace('_', "-") == Preset::ReadOnly.name();
-    let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if !looks || !asks || args.json || args.quiet {
+    if !looks || !may_ask(args) {
         return None;
     }
-    error_line("No model was named, and none is configured.");
-    error_line(
-        "Code search (`scout`) answers read-only questions offline, WITHOUT a language model.",
-    );
-    error_line("Use it for this run? [y/N]");
-    let mut answer = String::new();
-    // Only so much as an answer has; whatever fails to be read is a No.
-    let read = std::io::stdin().lock().take(64).read_line(&mut answer);
-    let yes = read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
-    yes.then(|| "scout".to_owned())
-}
-
-/// Reads the prompt from standard input: one byte more than is allowed, so that too long shows.
-fn read_prompt() -> Result<Vec<u8>, RunError> {
-    let stdin = std::io::stdin();
-    if stdin.is_terminal() {
-        return Err(usage(
-            "prompt",
-            "there is no prompt".to_owned(),
-            "say what to do, as in `deputize run \"Where are budget limits enforced?\"`",
-        ));
-    }
-    let mut prompt = Vec::new();
-    let most = u64::try_from(PROMPT_BYTES)
-        .unwrap_or(u64::MAX)
-        .saturating_add(1);
-    stdin
-        .lock()
-        .take(most)
-        .read_to_end(&mut prompt)
-        .map_err(|source| RunError::State {
-            doing: "read the prompt from",
-            path: "standard input".into(),
-            source,
-        })?;
-    Ok(prompt)
-}
-
-fn limit(typed: &str) -> Result<(Dimension, u64), RunError> {
-    let parsed = typed.split_once('=').and_then(|(name, number)| {
-        Some((Dimension::named(name.trim())?, number.trim().parse().ok()?))
-    });
-    parsed.ok_or_else(|| {
-        let names: Vec<&str> = Dimension::ALL.into_iter().map(Dimension::name).collect();
-        usage(
-            "budget",
-            format!("`{}` is no limit", escape(typed)),
-            &format!("write NAME=NUMBER with one of {}", names.join(", ")),
-        )
-    })
+    let offer = "No model was named, and none is configured.\n\
+                 Code search (`scout`) answers read-only questions offline, WITHOUT a language model.\n";
+    let answer = question::ask(offer, "Use it for this run?");
+    (answer == Answer::Yes).then(|| "scout".to_owned())
 }
 
 /// Everything that runs beside the main thread.
@@ -198,11 +157,11 @@ async fn heard(signal: &mut Option<tokio::signal::unix::Signal>) {
     }
 }
 
-fn show(finished: &Finished, args: &Run) {
+fn show(finished: &Finished, mode: WorkspaceMode, args: &Run) {
     if args.json {
         print_json(&finished.result);
     } else {
-        print(&show::result(&finished.result, args.receipt));
+        print(&show::result(&finished.result, mode, args.receipt));
     }
 }
 

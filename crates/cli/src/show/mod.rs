@@ -1,10 +1,13 @@
 //! Results, plans and events as text for people. Foreign text is escaped here and nowhere else.
 
+mod card;
 mod event;
+mod facts;
 mod plan;
 mod result;
 mod text;
 
+pub(crate) use card::card;
 pub(crate) use event::event;
 pub(crate) use plan::{exec_plan, plan};
 pub(crate) use result::result;

@@ -1,7 +1,7 @@
 //! A result: status, summary, evidence, refusals, warnings, and what was used.
 
-use deputize_agent::{RunResult, Status};
-use deputize_authority::{Dimension, escape};
+use deputize_agent::{ChangeKind, Check, CheckOutcome, RunResult, Status};
+use deputize_authority::{Dimension, WorkspaceMode, escape, escape_json};
 
 use super::text::{cut, one_line, wrap};
 use crate::output::{colours, width};
@@ -9,8 +9,14 @@ use crate::output::{colours, width};
 /// Columns that a quote is set in by.
 const INDENT: &str = "    ";
 
-/// A result, for a terminal or a pipe.
-pub(crate) fn result(result: &RunResult, receipt: bool) -> String {
+/// Changed files that are listed; all of them are in the copy, and in the JSON.
+const LISTED_CHANGES: usize = 40;
+
+/// Lines of a check's output that are shown, of its end.
+const CHECK_LINES: usize = 12;
+
+/// A result, for a terminal or a pipe. `mode` says where the child's writes went.
+pub(crate) fn result(result: &RunResult, mode: WorkspaceMode, receipt: bool) -> String {
     let width = width();
     let mut out = String::new();
     let label = result
@@ -21,6 +27,14 @@ pub(crate) fn result(result: &RunResult, receipt: bool) -> String {
     let head = format!("{}{label}", badge(result.status));
     out.push_str(&format!("{}\n\n", cut_coloured(&head, width)));
     out.push_str(&wrap(&result.summary.shown(), width, ""));
+    if let Some(answer) = &result.answer {
+        // A value always has a text; were it to have none, none is shown.
+        let json = serde_json::to_string_pretty(answer).unwrap_or_default();
+        out.push_str(&format!(
+            "\nAnswer (valid by the schema)\n{}\n",
+            escape_json(&json)
+        ));
+    }
     if !result.evidence.is_empty() {
         out.push_str("\nEvidence (looked up: file, line and quote are there)\n");
         for piece in &result.evidence {
@@ -39,6 +53,8 @@ pub(crate) fn result(result: &RunResult, receipt: bool) -> String {
             }
         }
     }
+    out.push_str(&checks(&result.checks, width));
+    out.push_str(&changes(result, mode, width));
     if let Some(blocked) = &result.blocked {
         out.push_str(&wrap(
             &format!("\nRefused: {}", escape(&blocked.reason)),
@@ -69,6 +85,78 @@ pub(crate) fn result(result: &RunResult, receipt: bool) -> String {
         out.push_str(&receipt.text(width));
     }
     out
+}
+
+/// Every round of the check; what it wrote where it didn't pass.
+fn checks(checks: &[Check], width: usize) -> String {
+    let mut out = String::new();
+    if !checks.is_empty() {
+        out.push_str("\nChecks (run by the runtime)\n");
+    }
+    for check in checks {
+        let how = match check.outcome {
+            CheckOutcome::Passed => "passed".to_owned(),
+            CheckOutcome::Failed(code) => format!("FAILED with code {code}"),
+            CheckOutcome::NotRun => "NOT RUN".to_owned(),
+        };
+        out.push_str(&wrap(
+            &format!("{how}: {}", escape(&check.command)),
+            width,
+            "  ",
+        ));
+        if check.outcome == CheckOutcome::Passed {
+            continue;
+        }
+        let shown = check.output.shown();
+        let lines: Vec<&str> = shown.lines().collect();
+        for line in lines.iter().skip(lines.len().saturating_sub(CHECK_LINES)) {
+            out.push_str(&format!("{}\n", cut(&format!("{INDENT}| {line}"), width)));
+        }
+    }
+    out
+}
+
+/// The files that changed, and what can be done about them.
+fn changes(result: &RunResult, mode: WorkspaceMode, width: usize) -> String {
+    if result.changes.is_empty() {
+        return String::new();
+    }
+    let place = match mode {
+        WorkspaceMode::Direct => "in the folder itself",
+        WorkspaceMode::CopyOnWrite | WorkspaceMode::Worktree => "in a copy",
+    };
+    let count = match result.changes.len() {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    };
+    let mut out = format!("\nChanges (observed): {count}, {place}\n");
+    for change in result.changes.iter().take(LISTED_CHANGES) {
+        let sign = match change.kind {
+            ChangeKind::Created => '+',
+            ChangeKind::Modified => '~',
+            ChangeKind::Deleted => '-',
+        };
+        let path = one_line(change.path.raw());
+        out.push_str(&format!("{}\n", cut(&format!("  {sign} {path}"), width)));
+    }
+    if result.changes.len() > LISTED_CHANGES {
+        let more = result.changes.len() - LISTED_CHANGES;
+        out.push_str(&format!("  … and {more} more\n"));
+    }
+    if mode.is_copy() {
+        let run = escape(short(&result.run));
+        let next = format!(
+            "Look: `deputize diff {run}`. Take over: `deputize apply {run}`. Throw away: `deputize \
+             discard {run}`."
+        );
+        out.push_str(&wrap(&next, width, "  "));
+    }
+    out
+}
+
+/// The end of a run's id, which names it.
+fn short(run: &str) -> &str {
+    run.get(run.len().saturating_sub(8)..).unwrap_or(run)
 }
 
 fn badge(status: Status) -> String {
@@ -115,11 +203,7 @@ fn used(result: &RunResult) -> String {
     ));
     if let Some(receipt) = &result.receipt {
         parts.push(format!("boundary {}", receipt.enforced.level));
-        let short = receipt
-            .run
-            .get(receipt.run.len().saturating_sub(8)..)
-            .unwrap_or(&receipt.run);
-        parts.push(format!("run {short}"));
+        parts.push(format!("run {}", short(&receipt.run)));
     }
     parts.join(" · ")
 }
@@ -139,4 +223,101 @@ fn cut_coloured(text: &str, columns: usize) -> String {
         .map_or(plain.as_str(), |(_, rest)| rest)
         .to_owned();
     cut(&plain, columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deputize_agent::{Change, Spent};
+    use deputize_authority::Untrusted;
+    use deputize_model::ModelLabel;
+
+    fn changed() -> RunResult {
+        let change = |path: &str, kind| Change {
+            path: Untrusted::new(path),
+            kind,
+            kept_back: None,
+        };
+        let check = |outcome, output: &str| Check {
+            command: "make\u{1b} test".to_owned(),
+            outcome,
+            output: Untrusted::new(output),
+        };
+        RunResult {
+            run: "0190-aaaabbbb".to_owned(),
+            status: Status::Error,
+            model: "script".to_owned(),
+            model_label: ModelLabel::Scripted,
+            summary: Untrusted::new("Done."),
+            answer: Some(serde_json::json!({"name": "\u{202e}x"})),
+            evidence: Vec::new(),
+            warnings: Vec::new(),
+            blocked: None,
+            usage: Spent::default(),
+            changes: vec![
+                change("new.rs", ChangeKind::Created),
+                change("a\u{1b}[2J\nb", ChangeKind::Modified),
+                change("gone", ChangeKind::Deleted),
+            ],
+            checks: vec![
+                check(CheckOutcome::Failed(2), "early\n1 failed\u{7}\n"),
+                check(CheckOutcome::NotRun, "no time"),
+                check(CheckOutcome::Passed, "quiet"),
+            ],
+            receipt: None,
+        }
+    }
+
+    /// D2, C2: checks with what they wrote, changes with what can be done about them, the answer;
+    /// nothing in them steers a terminal.
+    #[test]
+    fn checks_changes_and_the_answer_are_shown() {
+        let shown = result(&changed(), WorkspaceMode::CopyOnWrite, false);
+        insta::assert_snapshot!(shown, @r#"
+        error · scripted, no language model
+
+        Done.
+
+        Answer (valid by the schema)
+        {
+          "name": "\u202ex"
+        }
+
+        Checks (run by the runtime)
+          FAILED with code 2: make\u{1b} test
+            | early
+            | 1 failed\u{7}
+          NOT RUN: make\u{1b} test
+            | no time
+          passed: make\u{1b} test
+
+        Changes (observed): 3 files, in a copy
+          + new.rs
+          ~ a\u{1b}[2J b
+          - gone
+          Look: `deputize diff aaaabbbb`. Take over: `deputize apply aaaabbbb`. Throw
+          away: `deputize discard aaaabbbb`.
+
+        turns 0 · calls 0 · 0.0 s
+        "#);
+    }
+
+    #[test]
+    fn changes_in_the_folder_itself_have_nothing_to_apply() {
+        let shown = result(&changed(), WorkspaceMode::Direct, false);
+        assert!(shown.contains("3 files, in the folder itself"), "{shown}");
+        assert!(!shown.contains("deputize apply"), "{shown}");
+    }
+
+    #[test]
+    fn many_changes_are_counted() {
+        let mut many = changed();
+        many.changes = vec![many.changes[0].clone(); LISTED_CHANGES + 2];
+        let shown = result(&many, WorkspaceMode::CopyOnWrite, false);
+        assert!(
+            shown.contains("42 files") && shown.contains("… and 2 more"),
+            "{shown}"
+        );
+        assert_eq!(shown.matches("+ new.rs").count(), LISTED_CHANGES);
+    }
 }

@@ -187,7 +187,7 @@ fn a_dry_run_runs_nothing() {
     let text = env.redact(outcome.out());
     for row in [
         "Would run the command; nothing was run.",
-        "  writes    [WORKSPACE]\n",
+        "  writes    [WORKSPACE] (the folder itself, at once)\n",
         "  env       HOME, ",
         "MINE",
         "    protected_paths  read-only mounts",

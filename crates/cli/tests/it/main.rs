@@ -9,9 +9,11 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod allowances;
 mod audit;
 mod bad_folder;
 mod bad_input;
+mod card;
 mod completions;
 mod doctor;
 mod exec;

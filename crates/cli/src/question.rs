@@ -1,0 +1,129 @@
+//! Asks a person one question on the terminal. The answer is No unless it is yes.
+
+use std::io::IsTerminal as _;
+
+use rustix::io::{Errno, read};
+use rustix::termios::{
+    LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr,
+    tcsetattr,
+};
+
+use crate::output::{error_line, error_text};
+
+/// What Ctrl-C sends.
+const INTERRUPT: u8 = 3;
+
+/// The most bytes of an answer that are looked at; a longer one is no yes.
+const ANSWER: usize = 256;
+
+/// What a person said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// `y` or `yes`.
+    Yes,
+    /// Anything else, Ctrl-C too.
+    No,
+    /// The terminal has no more input: nobody is there, and nobody said no.
+    Nobody,
+}
+
+/// Whether a person may be there to see a question and to answer it.
+pub(crate) fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Shows `text`, which ends with a break, and puts the question. What was typed before it was shown
+/// answers nothing.
+pub(crate) fn ask(text: &str, question: &str) -> Answer {
+    let stdin = rustix::stdio::stdin();
+    let Ok(line) = ByLine::begin() else {
+        return Answer::Nobody;
+    };
+    if tcflush(stdin, QueueSelector::IFlush).is_err() {
+        return Answer::Nobody;
+    }
+    error_text(&format!("{text}{question} [y/N] "));
+    let mut answer = [0; ANSWER];
+    let length = loop {
+        match read(stdin, &mut answer[..]) {
+            Ok(length) => break length,
+            Err(Errno::INTR) => {}
+            Err(_) => break 0,
+        }
+    };
+    drop(line);
+    let answer = read_answer(answer.get(..length).unwrap_or_default());
+    if answer == Answer::Nobody {
+        error_line("");
+    }
+    answer
+}
+
+/// The answer in a line of input; nothing at all is its end.
+fn read_answer(line: &[u8]) -> Answer {
+    if line.is_empty() {
+        return Answer::Nobody;
+    }
+    let Some(text) = line.strip_suffix(b"\n") else {
+        return Answer::No;
+    };
+    match text.trim_ascii().to_ascii_lowercase().as_slice() {
+        b"y" | b"yes" => Answer::Yes,
+        _ => Answer::No,
+    }
+}
+
+/// The terminal while it is asked: Ctrl-C is an answer, which ends its line like Enter does. Dropping
+/// it gives the terminal back as it was, without input that nobody read.
+struct ByLine {
+    before: Termios,
+}
+
+impl ByLine {
+    fn begin() -> rustix::io::Result<Self> {
+        let before = tcgetattr(rustix::stdio::stdin())?;
+        let mut asking = before.clone();
+        asking.local_modes.remove(LocalModes::ISIG);
+        asking
+            .local_modes
+            .insert(LocalModes::ICANON | LocalModes::ECHO);
+        asking.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
+        tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &asking)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for ByLine {
+    fn drop(&mut self) {
+        // A terminal that is gone needs nothing back.
+        let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Flush, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S3: the default is No, and the end of input is neither.
+    #[test]
+    fn only_yes_is_yes() {
+        for yes in ["y\n", "Y\n", "yes\n", " YES \n", "y\r\n"] {
+            assert_eq!(read_answer(yes.as_bytes()), Answer::Yes, "{yes:?}");
+        }
+        for no in [
+            "\n",
+            "n\n",
+            "y",
+            "yes please\n",
+            "y\u{3}",
+            "\u{3}",
+            "yy\n",
+            "\u{1a}\n",
+            "ja\n",
+        ] {
+            assert_eq!(read_answer(no.as_bytes()), Answer::No, "{no:?}");
+        }
+        assert_eq!(read_answer(b"\xffy\n"), Answer::No);
+        assert_eq!(read_answer(b""), Answer::Nobody);
+    }
+}
