@@ -35,6 +35,7 @@ mod status_line;
 mod stuck;
 mod toolchain;
 mod unprivileged_cage;
+mod work;
 
 use deputize_testkit::forgotten_test_files;
 
