@@ -138,6 +138,10 @@ fn changes(result: &RunResult, mode: WorkspaceMode, width: usize) -> String {
         };
         let path = one_line(change.path.raw());
         out.push_str(&format!("{}\n", cut(&format!("  {sign} {path}"), width)));
+        if let Some(why) = &change.kept_back {
+            let why = format!("not applied with the others: {}", escape(why));
+            out.push_str(&wrap(&why, width, "      "));
+        }
     }
     if result.changes.len() > LISTED_CHANGES {
         let more = result.changes.len() - LISTED_CHANGES;
@@ -236,7 +240,7 @@ mod tests {
         let change = |path: &str, kind| Change {
             path: Untrusted::new(path),
             kind,
-            kept_back: None,
+            kept_back: (path == "gone").then(|| "protected\u{7}".to_owned()),
         };
         let check = |outcome, output: &str| Check {
             command: "make\u{1b} test".to_owned(),
@@ -295,6 +299,7 @@ mod tests {
           + new.rs
           ~ a\u{1b}[2J b
           - gone
+              not applied with the others: protected\u{7}
           Look: `deputize diff aaaabbbb`. Take over: `deputize apply aaaabbbb`. Throw
           away: `deputize discard aaaabbbb`.
 
