@@ -493,3 +493,66 @@ fn roots_behind_links_out_are_refused() {
         }
     }
 }
+
+proptest::proptest! {
+    /// S5: whatever is asked for, a child gets no more than its parent and the global ceiling permit,
+    /// on every axis; and what it gets beyond a copy of the workspace is asked about.
+    #[test]
+    fn no_request_widens_what_the_layers_permit(
+        preset in proptest::sample::select(&Preset::FOR_CHILDREN[..]),
+        direct in proptest::bool::ANY,
+        ports in proptest::collection::vec(1_u16..5, 0..3),
+        read in proptest::sample::subsequence(vec!["/data/a", "/data/b", "/home/u/project/src"], 0..=3),
+        turns in proptest::option::of(1_u64..2000),
+        global_ports in proptest::option::of(proptest::collection::vec(1_u16..5, 0..3)),
+        global_tools in proptest::option::of(proptest::sample::subsequence(Tool::ALL.to_vec(), 0..=9)),
+        global_read in proptest::option::of(proptest::sample::subsequence(vec!["/data", "/data/a", "/home/u/project"], 0..=3)),
+        nested in proptest::bool::ANY,
+    ) {
+        let mut here = around("/home/u/project");
+        here.global = Bounds {
+            ports: global_ports.map_or(Set::Any, Set::only),
+            tools: global_tools.map_or(Set::Any, Set::only),
+            read: global_read.map_or(Set::Any, |roots| {
+                Set::only(roots.into_iter().filter_map(Root::new))
+            }),
+            budget: Budget { turns: Some(1000), ..Budget::UNLIMITED },
+            ..Bounds::ANY
+        };
+        if nested {
+            let workspace = child(&ask(), &around("/home/u/project")).unwrap().grant;
+            let held = Bounds {
+                tools: Set::only([Tool::Read, Tool::Write, Tool::Bash]),
+                ports: Set::only([2]),
+                depth: 1,
+                ..Bounds::ANY
+            };
+            here.parent = Some(
+                Grant::of_principal(Preset::General, workspace.workspace().clone(), Bounds::ANY)
+                    .attenuate(Layer::Preset, &held),
+            );
+        }
+        let request = RunRequest {
+            workspace: direct.then(|| "direct".to_owned()),
+            ports,
+            read: read.into_iter().map(folder).collect(),
+            budget: turns.map(|turns| (Dimension::Turns, turns)).into_iter().collect(),
+            ..of(preset.name())
+        };
+        if let Ok(granted) = child(&request, &here) {
+            let bounds = granted.grant.bounds();
+            proptest::prop_assert!(bounds.is_within(&here.global));
+            if let Some(parent) = &here.parent {
+                proptest::prop_assert!(bounds.is_within(parent.bounds()));
+            }
+            let asked = effects(&granted);
+            let is_asked = |effect| asked.contains(&effect);
+            let in_place = granted.grant.workspace().mode == WorkspaceMode::Direct;
+            proptest::prop_assert_eq!(is_asked(Consent::Shell), bounds.tools.permits(&Tool::Bash));
+            proptest::prop_assert_eq!(is_asked(Consent::Network), !bounds.ports.is_none());
+            proptest::prop_assert_eq!(is_asked(Consent::Write), in_place && !bounds.write.is_none());
+            let leaves = bounds.read.items().any(|root| !root.path().starts_with("/home/u/project"));
+            proptest::prop_assert_eq!(is_asked(Consent::Outside), leaves);
+        }
+    }
+}

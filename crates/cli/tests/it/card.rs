@@ -3,7 +3,7 @@
 use deputize_testkit::{Size, Terminal, TestEnv};
 use serde_json::json;
 
-use crate::scene::{beside, project, runs, say, script};
+use crate::scene::{beside, events, only_run, project, runs, say, script};
 
 /// High enough for the whole card.
 const SCREEN: Size = Size {
@@ -99,6 +99,23 @@ fn writing_to_a_copy_is_not_asked_about() {
         covers.contains("  shell ") && !covers.contains("  write "),
         "{screen}"
     );
+}
+
+/// S3, S5: a yes starts the run, once, and its ledger says that it came from the terminal.
+#[test]
+fn a_yes_starts_the_run_and_is_recorded() {
+    let env = project();
+    let mut terminal = start(&env, "Add a limit.", &[]);
+    terminal.until_shown("Start it? [y/N]").press(b"y\n");
+    let status = terminal.wait();
+    let screen = terminal.screen();
+    assert_eq!(status.code(), Some(0), "{screen}");
+    assert!(screen.contains("Done."), "{screen}");
+    let events = events(&only_run(&env));
+    let approved = events.iter().find(|event| event["kind"] == "approval");
+    let data = &approved.unwrap()["data"];
+    assert_eq!(data["effects"], json!(["shell"]));
+    assert_eq!(data["by"], "an answer on the terminal");
 }
 
 /// S3: the default is No, whatever else was typed; Ctrl-C is an answer and no crash.

@@ -27,6 +27,7 @@ mod explain;
 mod kill;
 mod run;
 mod run_budget;
+mod run_check;
 mod run_refused;
 mod scene;
 mod secrets_canary;
