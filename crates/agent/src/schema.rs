@@ -19,11 +19,9 @@ pub const MAX_SCHEMA_BYTES: usize = 32 * 1024;
 /// The deepest nesting of a schema: far beyond a report's, and far from the end of a stack.
 pub const MAX_SCHEMA_DEPTH: usize = 32;
 
-/// The most references in a schema. References to references multiply the work of one check.
-pub(crate) const MAX_SCHEMA_REFERENCES: usize = 64;
-
-/// The most steps that unfolding a schema's references may take, for the same reason.
-const MAX_UNFOLDED: usize = 20_000;
+/// The most parts that a schema may have once its references are followed. References to references
+/// multiply the work of one check, and nothing else waits while it is done.
+const MAX_UNFOLDED: usize = 5_000;
 
 /// The most bytes that one of a schema's patterns may take when it is compiled.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
@@ -150,74 +148,86 @@ fn children(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
     }
 }
 
-/// Refuses references to anything outside, more of them than a check can follow, and those that
-/// unfold into more than that.
+/// Refuses references whose work can't be bounded beforehand: to anything outside, in a form that is
+/// found only while checking, to a part around them, and those that unfold into too much.
 fn refuse_references(schema: &Value) -> Result<(), Refusal> {
-    let mut found = Vec::new();
-    references(schema, &mut found);
-    if found.len() > MAX_SCHEMA_REFERENCES {
-        return Err(invalid(
-            format!("the schema has more than {MAX_SCHEMA_REFERENCES} references"),
-            "write out the parts that are used once",
-        ));
-    }
-    if let Some(outside) = found.iter().find(|target| !target.starts_with('#')) {
+    if let Some(outside) = reference(schema, &|target| !target.starts_with('#')) {
         return Err(invalid(
             format!(
                 "the schema refers to `{}`, which is outside itself; nothing is fetched",
                 escape(&cut(outside, MAX_FAULT_BYTES))
             ),
-            "put what it needs under `$defs` and refer to it as `#/$defs/NAME`",
+            USE_DEFS,
+        ));
+    }
+    let is_path = |target: &str| target == "#" || target.starts_with("#/");
+    if let Some(other) = reference(schema, &|target| !is_path(target) || target.contains('%')) {
+        return Err(invalid(
+            format!(
+                "the schema refers to `{}`, which is no plain path in itself",
+                escape(&cut(other, MAX_FAULT_BYTES))
+            ),
+            USE_DEFS,
+        ));
+    }
+    if let Some(keyword) = moving(schema, schema) {
+        return Err(invalid(
+            format!("the schema uses `{keyword}`, which changes what its references mean"),
+            USE_DEFS,
         ));
     }
     let mut steps = 0;
-    if !unfold(schema, schema, &mut Vec::new(), &mut steps) {
-        return Err(invalid(
-            "the schema's references unfold into too much".to_owned(),
-            "let its parts refer to fewer others, and none to itself without anything between",
-        ));
-    }
-    Ok(())
+    unfold(schema, schema, &mut Vec::new(), &mut steps).map_err(|why| {
+        invalid(
+            format!("the references of the schema {why}"),
+            "write out the parts that are used once, and as many levels as you need",
+        )
+    })
 }
 
-/// Every `$ref` and `$dynamicRef` that could be followed.
-fn references<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
-    if let Value::Object(fields) = value {
-        found.extend(
-            ["$ref", "$dynamicRef", "$recursiveRef"]
-                .iter()
-                .filter_map(|key| fields.get(*key)?.as_str()),
-        );
-    }
-    for child in children(value) {
-        references(child, found);
-    }
+const USE_DEFS: &str = "put what it needs under `$defs` and refer to it as `#/$defs/NAME`";
+
+/// The first `$ref` that is so.
+fn reference<'v>(value: &'v Value, is_so: &dyn Fn(&str) -> bool) -> Option<&'v str> {
+    let own = value.get("$ref").and_then(Value::as_str);
+    own.filter(|target| is_so(target))
+        .or_else(|| children(value).find_map(|child| reference(child, is_so)))
 }
 
-/// Follows references as a check would, each at most once on its way; `false` when that takes too
-/// many steps.
+/// The first keyword that makes references mean something else than a path from the root.
+fn moving(root: &Value, value: &Value) -> Option<&'static str> {
+    let keywords = ["$dynamicRef", "$recursiveRef", "$id", "id"];
+    let own = keywords.into_iter().find(|keyword| {
+        let names_the_whole = std::ptr::eq(root, value) && keyword.ends_with("id");
+        !names_the_whole && value.get(keyword).is_some_and(Value::is_string)
+    });
+    own.or_else(|| children(value).find_map(|child| moving(root, child)))
+}
+
+/// Follows references as a check would. A reference to a part around it would be followed as deep as
+/// the answer goes, at each level perhaps more than once.
 fn unfold<'v>(
     root: &'v Value,
     value: &'v Value,
     way: &mut Vec<&'v str>,
     steps: &mut usize,
-) -> bool {
+) -> Result<(), &'static str> {
     *steps += 1;
     if *steps > MAX_UNFOLDED {
-        return false;
+        return Err("unfold into too much");
     }
     if let Some(target) = value.get("$ref").and_then(Value::as_str)
-        && !way.contains(&target)
         && let Some(next) = root.pointer(target.trim_start_matches('#'))
     {
-        way.push(target);
-        let fits = unfold(root, next, way, steps);
-        way.pop();
-        if !fits {
-            return false;
+        let is_around = way.contains(&target) || std::ptr::eq(next, root);
+        if is_around || way.len() >= MAX_SCHEMA_DEPTH {
+            return Err("lead back to themselves");
         }
+        way.push(target);
+        unfold(root, next, way, steps)?;
+        way.pop();
     }
-    children(value).all(|child| unfold(root, child, way, steps))
+    children(value).try_for_each(|child| unfold(root, child, way, steps))
 }
 
 #[cfg(test)]
@@ -281,9 +291,6 @@ mod tests {
         for _ in 0..MAX_SCHEMA_DEPTH {
             deep = json!({"not": deep});
         }
-        let many: Vec<Value> = (0..=MAX_SCHEMA_REFERENCES)
-            .map(|_| json!({"$ref": "#/$defs/a"}))
-            .collect();
         // Each level asks for the next one twice: two to the thirtieth checks for one answer.
         let doubling: serde_json::Map<String, Value> = (0..30)
             .map(|level| {
@@ -313,11 +320,25 @@ mod tests {
                 json!({"description": "x".repeat(MAX_SCHEMA_BYTES)}),
                 "bytes",
             ),
-            (json!({"$defs": {"a": {}}, "anyOf": many}), "references"),
             (
                 json!({"$ref": "#/$defs/l0", "$defs": doubling}),
-                "references",
+                "unfold into too much",
             ),
+            (json!({"items": {"$ref": "#"}}), "lead back to themselves"),
+            (
+                json!({"$defs": {"a": {"items": {"$ref": "#/$defs/b"}}, "b": {"not": {"$ref": "#/$defs/a"}}}}),
+                "lead back to themselves",
+            ),
+            (
+                json!({"$defs": {"a": {"$anchor": "x"}}, "$ref": "#x"}),
+                "no plain path",
+            ),
+            (
+                json!({"$defs": {"a b": {}}, "$ref": "#/$defs/a%20b"}),
+                "no plain path",
+            ),
+            (json!({"$dynamicRef": "#"}), "`$dynamicRef`"),
+            (json!({"$defs": {"a": {"$id": "other"}}}), "`$id`"),
         ] {
             let refusal = Schema::new(value.clone()).unwrap_err();
             assert_eq!(refusal.code, "schema_invalid", "{value}");
@@ -325,16 +346,28 @@ mod tests {
         }
     }
 
-    /// A schema that refers to itself is checked to an end: for every level of the answer once.
+    /// References to parts of its own are followed, as often as they are used; a field may have the
+    /// name of a keyword.
     #[test]
-    fn a_schema_may_refer_to_itself() {
-        let tree = Schema::new(json!({
-            "type": "object",
-            "properties": {"children": {"type": "array", "items": {"$ref": "#"}}},
-            "additionalProperties": false,
+    fn a_schema_may_refer_to_its_parts() {
+        let schema = Schema::new(json!({
+            "$id": "https://example.org/report",
+            "$defs": {
+                "place": {"type": "string", "pattern": "^[a-z/]+:[0-9]+$"},
+                "fault": {"type": "object", "properties": {
+                    "at": {"$ref": "#/$defs/place"}, "seen": {"$ref": "#/$defs/place"},
+                    "id": {"type": "integer"}, "$ref": {"type": "string"},
+                }, "additionalProperties": false},
+            },
+            "type": "array",
+            "items": {"$ref": "#/$defs/fault"},
         }))
         .unwrap();
-        assert!(tree.answer(r#"{"children": [{"children": []}]}"#).is_ok());
-        assert!(tree.answer(r#"{"children": [{"other": []}]}"#).is_err());
+        assert!(
+            schema
+                .answer(r#"[{"at": "src/a:1", "id": 4, "$ref": "x"}]"#)
+                .is_ok()
+        );
+        assert!(schema.answer(r#"[{"at": "src/a:x"}]"#).is_err());
     }
 }
