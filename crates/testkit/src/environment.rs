@@ -161,7 +161,9 @@ impl TestEnv {
             .env("XDG_CONFIG_HOME", self.configuration())
             .env("XDG_DATA_HOME", self.home().join(".local/share"))
             .env("XDG_STATE_HOME", self.state())
-            .env("XDG_RUNTIME_DIR", self.runtime());
+            .env("XDG_RUNTIME_DIR", self.runtime())
+            // Where nobody listens: a model that runs on the machine isn't the test's.
+            .env("OLLAMA_HOST", "127.0.0.1:1");
         if let Some(user) = self.user {
             user.adopt(&mut command);
         }

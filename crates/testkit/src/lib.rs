@@ -4,6 +4,7 @@
 //! - [`Terminal`] runs it on a terminal of a given size and reads the screen.
 //! - [`Tree`] and [`large_tree`] lay out workspaces, friendly and hostile.
 //! - [`Canary`] is a secret that must not turn up; [`search_every_byte`] looks for it.
+//! - [`Provider`] is a model's provider on loopback, in the wire formats of the real ones.
 //! - [`cage`] takes mechanisms away from a command, as a container or an old kernel would.
 //! - [`OrdinaryUser`] is somebody else for a test that runs as root.
 //!
@@ -24,6 +25,7 @@ mod environment;
 mod listed;
 mod patience;
 mod processes;
+mod provider;
 mod redaction;
 mod running;
 mod terminal;
@@ -37,6 +39,7 @@ pub use environment::{Invocation, TestEnv};
 pub use listed::forgotten_test_files;
 pub use patience::{PATIENCE, until};
 pub use processes::{alive, processes_naming};
+pub use provider::{Asked, Provider, Reply, Said, Speech};
 pub use running::{Outcome, Running};
 pub use terminal::{Size, Terminal};
 pub use tree::{LargeTree, Tree, large_tree, odd_names};

@@ -1,0 +1,295 @@
+//! A small HTTP/1.1 server that plays responses in their order.
+
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use serde_json::Value;
+
+use crate::patience::PATIENCE;
+
+/// A provider that answers requests with replies, one each. Beyond the last it answers 599.
+#[derive(Debug)]
+pub struct Provider {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    replies: Mutex<VecDeque<Reply>>,
+    asked: Mutex<Vec<Asked>>,
+}
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Method and path, such as `POST /v1/messages`.
+    pub line: String,
+    /// Headers, in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body as it came.
+    pub body: String,
+}
+
+/// A response.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    status: u16,
+    headers: Vec<(String, String)>,
+    chunks: Vec<Vec<u8>>,
+    then: Then,
+}
+
+/// What comes after a response's chunks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Then {
+    /// Its end.
+    End,
+    /// The connection breaks.
+    Break,
+    /// Nothing, until the other side goes.
+    Silence,
+    /// The last chunk again and again, until the other side goes or this many bytes are out.
+    Flood(u64),
+}
+
+impl Provider {
+    /// Starts one that plays these replies.
+    ///
+    /// # Panics
+    /// When no port can be had.
+    #[must_use]
+    pub fn playing(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let shared = Arc::new(Shared::default());
+        shared.replies.lock().unwrap().extend(replies);
+        let serving = Arc::clone(&shared);
+        // It ends with the test's process; a listener without connections does nothing.
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = Arc::clone(&serving);
+                thread::spawn(move || {
+                    // A broken connection is the other side's business.
+                    let _ = serve(stream, &shared);
+                });
+            }
+        });
+        Self { port, shared }
+    }
+
+    /// Its base URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// What it was asked so far, in order.
+    #[must_use]
+    pub fn asked(&self) -> Vec<Asked> {
+        let asked = self.shared.asked.lock();
+        asked.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Bodies of what it was asked, as JSON.
+    ///
+    /// # Panics
+    /// When one is none.
+    #[must_use]
+    #[track_caller]
+    pub fn bodies(&self) -> Vec<Value> {
+        let parse = |asked: &Asked| serde_json::from_str(&asked.body).unwrap();
+        self.asked().iter().map(parse).collect()
+    }
+}
+
+impl Asked {
+    /// A header's value.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        headers.find_map(|(known, value)| (known == name).then_some(value.as_str()))
+    }
+}
+
+impl Reply {
+    /// A stream of these chunks.
+    #[must_use]
+    pub fn stream(chunks: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        Self {
+            status: 200,
+            headers: Vec::new(),
+            chunks: chunks.into_iter().collect(),
+            then: Then::End,
+        }
+    }
+
+    /// Server-sent events with this data each, one a chunk.
+    #[must_use]
+    pub fn events<'a>(events: impl IntoIterator<Item = &'a str>) -> Self {
+        let event = |data| format!("data: {data}\n\n").into_bytes();
+        Self::stream(events.into_iter().map(event))
+    }
+
+    /// A status with a JSON body.
+    #[must_use]
+    pub fn status(status: u16, body: &Value) -> Self {
+        Self {
+            status,
+            ..Self::stream([body.to_string().into_bytes()])
+        }
+    }
+
+    /// With a header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Only the first chunks; then the connection breaks.
+    #[must_use]
+    pub fn broken_after(mut self, chunks: usize) -> Self {
+        self.chunks.truncate(chunks);
+        self.then = Then::Break;
+        self
+    }
+
+    /// Only the first chunks; then it ends as if that were all.
+    #[must_use]
+    pub fn ended_after(mut self, chunks: usize) -> Self {
+        self.chunks.truncate(chunks);
+        self
+    }
+
+    /// Only the first chunks; then nothing more comes.
+    #[must_use]
+    pub fn silent_after(mut self, chunks: usize) -> Self {
+        self.chunks.truncate(chunks);
+        self.then = Then::Silence;
+        self
+    }
+
+    /// Only the first chunks, and the last of them until `bytes` are out.
+    #[must_use]
+    pub fn flooding_after(mut self, chunks: usize, bytes: u64) -> Self {
+        self.chunks.truncate(chunks);
+        self.then = Then::Flood(bytes);
+        self
+    }
+
+    /// The same bytes, `size` a chunk.
+    #[must_use]
+    pub fn in_chunks_of(mut self, size: usize) -> Self {
+        let all = self.chunks.concat();
+        self.chunks = all.chunks(size).map(<[u8]>::to_vec).collect();
+        self
+    }
+
+    /// How many chunks it has.
+    #[must_use]
+    pub fn chunks(&self) -> usize {
+        self.chunks.len()
+    }
+}
+
+fn serve(stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_nodelay(true)?;
+    let mut out = stream.try_clone()?;
+    let mut from = BufReader::new(stream);
+    while let Some(asked) = request(&mut from)? {
+        let mut all = shared.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(asked);
+        drop(all);
+        let mut replies = shared.replies.lock();
+        let next = replies
+            .as_mut()
+            .ok()
+            .and_then(|replies| replies.pop_front());
+        drop(replies);
+        let nothing = || Reply::status(599, &Value::String("nothing more was laid out".to_owned()));
+        if !answer(&mut out, &next.unwrap_or_else(nothing))? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn request(from: &mut BufReader<TcpStream>) -> std::io::Result<Option<Asked>> {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        if from.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        let line = line.trim_end().to_owned();
+        if line.is_empty() {
+            break;
+        }
+        lines.push(line);
+    }
+    let line = lines.remove(0);
+    let headers: Vec<(String, String)> = lines
+        .iter()
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
+        .collect();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.and_then(|(_, value)| value.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    from.read_exact(&mut body)?;
+    Ok(Some(Asked {
+        line: line.trim_end_matches(" HTTP/1.1").to_owned(),
+        headers,
+        body: String::from_utf8_lossy(&body).into_owned(),
+    }))
+}
+
+/// Sends a reply; `false` when nothing can follow on this connection.
+fn answer(out: &mut TcpStream, reply: &Reply) -> std::io::Result<bool> {
+    let mut head = format!(
+        "HTTP/1.1 {} Played\r\ntransfer-encoding: chunked\r\n",
+        reply.status
+    );
+    for (name, value) in &reply.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    out.write_all(head.as_bytes())?;
+    let mut send = |chunk: &[u8]| -> std::io::Result<()> {
+        out.write_all(format!("{:x}\r\n", chunk.len()).as_bytes())?;
+        out.write_all(chunk)?;
+        out.write_all(b"\r\n")?;
+        out.flush()
+    };
+    for chunk in reply.chunks.iter().filter(|chunk| !chunk.is_empty()) {
+        send(chunk)?;
+    }
+    match reply.then {
+        Then::End => {
+            out.write_all(b"0\r\n\r\n")?;
+            Ok(true)
+        }
+        Then::Break => Ok(false),
+        Then::Silence => {
+            // Returns when the other side closes, or its patience ends.
+            let mut byte = [0];
+            let _ = out.read(&mut byte);
+            Ok(false)
+        }
+        Then::Flood(bytes) => {
+            let chunk = reply.chunks.last().cloned().unwrap_or_default();
+            let mut sent = 0;
+            while sent < bytes && !chunk.is_empty() {
+                send(&chunk)?;
+                sent += chunk.len() as u64;
+            }
+            out.write_all(b"0\r\n\r\n")?;
+            Ok(true)
+        }
+    }
+}
