@@ -252,6 +252,7 @@ mod tests {
         input: 1_000_000,
         cached_input: 0,
         output: 1_000_000,
+        cache_write: None,
     };
 
     fn budget() -> Budget {

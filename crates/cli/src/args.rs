@@ -53,9 +53,13 @@ pub(crate) struct Run {
     /// Which mechanics apply.
     #[arg(long, default_value = "general", value_name = "NAME")]
     pub(crate) preset: String,
-    /// Which model answers: `scout` (code search, no language model) or `script:FILE`.
+    /// Which model answers: `PROVIDER:MODEL`, `scout` (code search, no language model) or
+    /// `script:FILE`. Without it, the configured one, or one that runs on this machine.
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
+    /// A model that takes over when the one before it can't be used. May be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) fallback: Vec<String>,
     /// The folder to work in; the child sees nothing outside it.
     #[arg(long, value_name = "DIR")]
     pub(crate) workdir: Option<PathBuf>,

@@ -1,8 +1,8 @@
 //! `deputize`: hands work to a deputy that holds a bounded grant and nothing else.
 //!
 //! This crate parses, shows and exits; what happens is decided in the rooms below. One file per
-//! command in [`commands`]. A process that was started as `__init` never gets past the first lines of
-//! [`main`]: that role must begin before any thread exists.
+//! command in [`commands`]. A process that was started as `__init` or `__relay` never gets past the
+//! first lines of [`main`]: those roles must begin before any thread exists.
 
 mod args;
 mod commands;
@@ -25,6 +25,12 @@ fn main() -> ExitCode {
         .is_some_and(|role| role == "__init")
     {
         deputize_boundary::init_main(deputize_runs::worker_entry);
+    }
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|role| role == "__relay")
+    {
+        return deputize_egress::relay_main();
     }
     let args = match Args::try_parse() {
         Ok(args) => args,

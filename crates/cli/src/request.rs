@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use deputize_agent::MAX_SCHEMA_BYTES;
 use deputize_authority::preflight::{PROMPT_BYTES, RunRequest};
 use deputize_authority::{Consent, Dimension, escape};
-use deputize_runs::{ChildRequest, RunError};
+use deputize_runs::{ChildRequest, ModelRequest, RunError};
 use serde_json::Value;
 
 use crate::args::Run;
@@ -46,7 +46,11 @@ pub(crate) fn request(args: &Run) -> Result<ChildRequest, RunError> {
         },
         workdir: args.workdir.clone(),
         read: args.read.clone(),
-        model: args.model.clone(),
+        model: ModelRequest {
+            name: args.model.clone(),
+            fallback: args.fallback.clone(),
+            ..ModelRequest::default()
+        },
         schema: args.schema.as_deref().map(schema).transpose()?,
         allow,
         rules: args.rules.clone(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Usage;
+use crate::{Allowance, Opaque, Price, Usage};
 
 /// Everything that a model needs for one turn. It is self-contained: clients keep no conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,9 @@ pub struct TurnRequest {
     pub tools: Vec<ToolSpec>,
     /// The most tokens that the turn may have.
     pub max_output_tokens: u64,
+    /// What the run has left for it: a turn that passes it is cut short.
+    #[serde(default)]
+    pub allowance: Allowance,
 }
 
 /// How a tool is described to a model.
@@ -41,6 +44,9 @@ pub enum Message {
         text: String,
         /// The calls that it asked for.
         calls: Vec<ToolUse>,
+        /// What only the model that said it understands ([`Turn::opaque`]).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<Opaque>,
     },
     /// What came of one of those calls.
     ToolResult {
@@ -89,6 +95,12 @@ pub struct Turn {
     pub model: String,
     /// Why the turn ended.
     pub stop: Stop,
+    /// What the model gets back word for word, and nobody else sees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Opaque>,
+    /// What its tokens cost, where the client that answered has a price of its own (D6).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
 }
 
 /// Why a turn ended.

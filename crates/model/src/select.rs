@@ -1,4 +1,4 @@
-//! From a name to a client, or to a refusal that says what to do.
+//! From a name to a client that needs no network.
 
 use std::sync::Arc;
 
@@ -18,57 +18,37 @@ pub trait Edge {
     fn sleeper(&self) -> Arc<dyn Sleeper>;
 }
 
-/// Gives the model of that name.
-///
-/// Nothing is guessed: without a name there is no model, and what was named is given or refused
-/// (D6).
+/// Gives a model that answers in this process: code search, or a script.
 ///
 /// # Errors
-/// Refusals of the field `model` with the codes `no_model`, `model_name`, `model_not_available` and
-/// `model_script`.
-pub fn select(name: Option<&str>, edge: &dyn Edge) -> Result<Box<dyn ModelClient>, Refusal> {
-    let Some(name) = name else {
-        return Err(Refusal::new(
-            "no_model",
-            FIELD,
-            "no model was named, and none is ever chosen for you",
-            SCOUT_FIX,
-        ));
-    };
-    let name: ModelName = name
-        .parse()
-        .map_err(|error| Refusal::new("model_name", FIELD, format!("{error}"), NAME_FIX))?;
-    match &name {
+/// `model_script`, when a script can't be used; `model_not_available` for a provider's model, which
+/// needs a relay.
+pub fn open(name: &ModelName, edge: &dyn Edge) -> Result<Box<dyn ModelClient>, Refusal> {
+    match name {
         ModelName::Scout => Ok(Box::new(Scout::new())),
         ModelName::Script(file) => {
             let script = load(file, edge).map_err(|reason| {
                 Refusal::new(
                     "model_script",
-                    FIELD,
+                    "model",
                     format!("the script `{}` can't be used: {reason}", escape(file)),
                     "name a readable script file of the documented form after `script:`",
                 )
             })?;
+            let name = name.clone();
             Ok(Box::new(ScriptedModel::new(name, script, edge.sleeper())))
         }
-        ModelName::Provider { provider, .. } => Err(Refusal::new(
+        ModelName::Provider { .. } => Err(Refusal::new(
             "model_not_available",
-            FIELD,
+            "model",
             format!(
-                "models of providers, such as `{}`, are not in this version yet",
-                escape(provider)
+                "`{}` doesn't answer in this process",
+                escape(&name.to_string())
             ),
-            SCOUT_FIX,
+            "use it through a run, which starts the relay that holds its key",
         )),
     }
 }
-
-const FIELD: &str = "model";
-
-const SCOUT_FIX: &str = "use `--model scout` for read-only questions: it answers by code search, \
-                         without a language model; providers are not in this version yet";
-
-const NAME_FIX: &str = "write `scout`, `script:FILE` or `provider:model`";
 
 fn load(file: &str, edge: &dyn Edge) -> Result<Script, String> {
     let bytes = edge.script(file, MAX_SCRIPT_BYTES)?;

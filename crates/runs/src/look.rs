@@ -80,11 +80,21 @@ impl Look {
     /// configuration.
     #[must_use]
     pub fn rules_file(&self) -> Option<PathBuf> {
-        self.variable("XDG_CONFIG_HOME")
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-            .or_else(|| self.home.as_ref().map(|home| home.join(".config")))
-            .map(|base| base.join("deputize/rules.toml"))
+        self.configuration().map(|folder| folder.join("rules.toml"))
+    }
+
+    /// The environment, as it was read.
+    pub(crate) fn environment(&self) -> &[(OsString, OsString)] {
+        &self.variables
+    }
+
+    /// Where the person's configuration of Deputize lies; `None` without a home.
+    #[must_use]
+    pub fn configuration(&self) -> Option<PathBuf> {
+        let moved = self.variable("XDG_CONFIG_HOME").map(PathBuf::from);
+        let moved = moved.filter(|path| path.is_absolute());
+        let base = moved.or_else(|| self.home.as_ref().map(|home| home.join(".config")));
+        base.map(|base| base.join("deputize"))
     }
 
     /// A variable's value, if it is text.

@@ -192,7 +192,7 @@ impl State {
             .iter()
             .rev()
             .find_map(|message| match message {
-                Message::Assistant { text, calls } => {
+                Message::Assistant { text, calls, .. } => {
                     let draft = contract::read(text, &self.brief.workspace);
                     (!draft.summary.is_empty()).then_some((draft, calls.is_empty()))
                 }

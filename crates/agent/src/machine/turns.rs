@@ -1,7 +1,10 @@
 //! Asks the model: what a turn may cost, when to say that the end is near, and the last turn.
 
 use deputize_authority::Dimension;
-use deputize_model::{Message, ModelError, Stop, ToolSpec, ToolUse, Turn, TurnRequest, Usage};
+use deputize_model::{
+    Allowance, Message, ModelError, Opaque, Price, Stop, ToolSpec, ToolUse, Turn, TurnRequest,
+    Usage,
+};
 
 use super::{Asking, Ending, GRACE_MS, Phase, Purpose, State, Stream};
 use crate::clock::Idle;
@@ -104,10 +107,12 @@ impl State {
         };
         self.alive();
         let purpose = asking.purpose;
-        self.settle_turn(asking, reply.usage, reply.text.len());
+        let price = reply.price.or(self.meter.price());
+        self.settle_turn(asking, reply.usage, price, reply.text.len());
         self.messages.push(Message::Assistant {
             text: cut(&reply.text, MAX_TEXT_BYTES),
             calls: reply.calls.clone(),
+            opaque: reply.opaque.clone(),
         });
         match purpose {
             Purpose::Working if !reply.calls.is_empty() => self.take_calls(reply.calls),
@@ -125,13 +130,27 @@ impl State {
         };
         self.alive();
         let purpose = asking.purpose;
-        // Nobody said what the attempt used; the input was sent.
-        let usage = Usage {
+        // Where nobody said what the attempt used, the input was sent.
+        let usage = error.usage().unwrap_or(Usage {
             input_tokens: asking.input_tokens,
             ..Usage::NONE
-        };
-        self.settle_turn(asking, usage, 0);
+        });
+        self.settle_turn(asking, usage, self.meter.price(), 0);
         self.warnings.push(format!("{}: {error}", error.code()));
+        if let (Purpose::Working, ModelError::OverBudget { text, .. }) = (purpose, error) {
+            self.messages.push(Message::Assistant {
+                text: cut(text, MAX_TEXT_BYTES),
+                calls: Vec::new(),
+                opaque: None,
+            });
+            let cost_leads = self.meter.limit(Dimension::CostMicros).is_some();
+            self.exhausted(if cost_leads {
+                Dimension::CostMicros
+            } else {
+                Dimension::Tokens
+            });
+            return;
+        }
         if purpose == Purpose::Working {
             self.ending = Some(Ending::Failed(error.code()));
         }
@@ -159,7 +178,7 @@ impl State {
             input_tokens: asking.input_tokens,
             ..Usage::NONE
         };
-        self.settle_turn(asking, usage, 0);
+        self.settle_turn(asking, usage, self.meter.price(), 0);
     }
 
     fn answer(&mut self, text: &str, stop: Stop) {
@@ -196,6 +215,7 @@ impl State {
                 messages: self.messages.clone(),
                 tools,
                 max_output_tokens: plan.output_tokens,
+                allowance: self.allowance(&plan),
             },
         });
         self.phase = Phase::Asking(Asking {
@@ -206,12 +226,28 @@ impl State {
         });
     }
 
-    fn settle_turn(&mut self, asking: Asking, usage: Usage, text_bytes: usize) {
+    /// What is left for a turn: what was reserved for it, and what nobody reserved.
+    fn allowance(&self, plan: &Plan) -> Allowance {
+        let reserved = self.amounts(plan.input_tokens, plan.output_tokens);
+        let left = |dimension| {
+            let left: u64 = self.meter.remaining(dimension)?;
+            Some(left.saturating_add(reserved.get(dimension)))
+        };
+        Allowance {
+            tokens: left(Dimension::Tokens),
+            cost_micros: left(Dimension::CostMicros),
+        }
+    }
+
+    fn settle_turn(
+        &mut self,
+        asking: Asking,
+        usage: Usage,
+        price: Option<Price>,
+        text_bytes: usize,
+    ) {
         self.usage += usage;
-        let cost = self
-            .meter
-            .price()
-            .map_or(0, |price| usage.cost_micros(price));
+        let cost = price.map_or(0, |price| usage.cost_micros(price));
         let used = Amounts::NONE
             .with(Dimension::Turns, 1)
             .with(Dimension::Tokens, usage.counted())
@@ -255,8 +291,8 @@ impl State {
     fn amounts(&self, input_tokens: u64, output_tokens: u64) -> Amounts {
         let usage = Usage {
             input_tokens,
-            cached_input_tokens: 0,
             output_tokens,
+            ..Usage::NONE
         };
         let cost = self
             .meter
@@ -284,7 +320,14 @@ impl State {
             .iter()
             .map(|message| match message {
                 Message::User(text) => text.chars().count(),
-                Message::Assistant { text, calls: asked } => text.chars().count() + calls(asked),
+                Message::Assistant {
+                    text,
+                    calls: asked,
+                    opaque,
+                } => {
+                    let opaque = opaque.as_ref().map_or(0, Opaque::bytes);
+                    text.chars().count() + calls(asked) + opaque
+                }
                 Message::ToolResult { content, .. } => content.chars().count(),
             })
             .sum();

@@ -180,6 +180,7 @@ fn tokens_end_a_run_within_their_limit() {
             input_tokens: 700,
             cached_input_tokens: 9_999,
             output_tokens: 300,
+            ..Usage::NONE
         };
         used += 1000;
         host.reply(reply);
@@ -209,6 +210,7 @@ fn cost_ends_a_run_where_a_price_is_known() {
         input: 1_000_000,
         cached_input: 0,
         output: 10_000_000,
+        cache_write: None,
     });
     let mut host = Host::start(brief);
     for number in 1..=2 {

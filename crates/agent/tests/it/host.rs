@@ -60,9 +60,12 @@ pub(crate) fn says(text: &str) -> Turn {
             input_tokens: 10,
             cached_input_tokens: 0,
             output_tokens: 5,
+            ..Usage::NONE
         },
         model: "test".to_owned(),
         stop: Stop::Finished,
+        opaque: None,
+        price: None,
     }
 }
 

@@ -176,6 +176,7 @@ impl Watched {
             let event = if choice.is_multiple_of(16) {
                 let error = ModelError::Cut {
                     reason: String::new(),
+                    usage: Usage::NONE,
                 };
                 Event::ModelFailed { turn, error }
             } else {
@@ -280,6 +281,7 @@ fn reply(choice: u8, output: u64) -> Turn {
             input_tokens: 100,
             cached_input_tokens: u64::from(choice),
             output_tokens: output.min(u64::from(choice) * 5),
+            ..Usage::NONE
         },
         model: "test".to_owned(),
         stop: if choice.is_multiple_of(7) {
@@ -287,6 +289,8 @@ fn reply(choice: u8, output: u64) -> Turn {
         } else {
             Stop::Finished
         },
+        opaque: None,
+        price: None,
     }
 }
 

@@ -35,11 +35,16 @@ fn begin(args: Run) -> Result<ExitCode, RunError> {
         path: ".".into(),
         source,
     })?;
-    let mut request = request(&args)?;
-    if request.model.is_none() {
-        request.model = offer_scout(&args);
-    }
-    let mut child = Child::plan(&look, request, &Outside)?;
+    let request = request(&args)?;
+    let mut child = match Child::plan(&look, request.clone(), &Outside) {
+        Err(RunError::Refused(refusal)) if refusal.code == "no_model" => {
+            let name = offer_scout(&args).ok_or(refusal)?;
+            let mut request = request;
+            request.model.name = Some(name);
+            Child::plan(&look, request, &Outside)?
+        }
+        planned => planned?,
+    };
     if args.dry_run {
         let without_asking = child.approvals().err().map(|error| error.refusal());
         show::plan(

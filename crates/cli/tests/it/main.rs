@@ -25,6 +25,8 @@ mod exec_secrets;
 mod exec_write;
 mod explain;
 mod kill;
+mod providers;
+mod relay;
 mod run;
 mod run_budget;
 mod run_check;

@@ -315,8 +315,8 @@ fn models_that_are_not_there() {
     assert_eq!(refused_code(&outcome), "no_model");
     assert!(outcome.err().contains("--model scout"), "{outcome}");
     for (model, code) in [
-        ("anthropic:claude", "model_not_available"),
-        ("ollama:llama3", "model_not_available"),
+        ("anthropic:claude", "key_missing"),
+        ("other:llama3", "provider_unknown"),
         ("gpt", "model_name"),
         ("script:/nowhere", "model_script"),
         ("script:/dev/null", "model_script"),

@@ -7,6 +7,7 @@ use super::question::Question;
 use super::transcript::{Place, SEARCH_ID, Search, Transcript};
 use crate::{
     ModelClient, ModelLabel, ModelName, Price, Stop, ToolUse, Turn, TurnFuture, TurnRequest, Usage,
+    Watch,
 };
 
 /// How many places the search is asked for.
@@ -107,6 +108,8 @@ fn turn(text: String, calls: Vec<ToolUse>) -> Turn {
         calls,
         usage: Usage::NONE,
         model: ModelName::Scout.to_string(),
+        opaque: None,
+        price: None,
     }
 }
 
@@ -123,7 +126,7 @@ impl ModelClient for Scout {
         Some(Price::FREE)
     }
 
-    fn turn<'a>(&'a self, request: &'a TurnRequest) -> TurnFuture<'a> {
+    fn turn<'a>(&'a self, request: &'a TurnRequest, _: &'a dyn Watch) -> TurnFuture<'a> {
         Box::pin(std::future::ready(Ok(Self::next(request))))
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::script::{Expect, Script, ScriptedTurn};
 use crate::{
     Message, ModelClient, ModelError, ModelLabel, ModelName, Price, Stop, ToolUse, Turn,
-    TurnFuture, TurnRequest,
+    TurnFuture, TurnRequest, Watch,
 };
 
 /// Waits. The edge gives it, so that this room needs neither a clock nor an executor, and tests can
@@ -74,6 +74,8 @@ impl ScriptedModel {
             usage: scripted.usage,
             model: self.name.to_string(),
             stop,
+            opaque: None,
+            price: self.script.price,
         };
         Ok((scripted, turn))
     }
@@ -92,7 +94,7 @@ impl ModelClient for ScriptedModel {
         self.script.price
     }
 
-    fn turn<'a>(&'a self, request: &'a TurnRequest) -> TurnFuture<'a> {
+    fn turn<'a>(&'a self, request: &'a TurnRequest, _: &'a dyn Watch) -> TurnFuture<'a> {
         Box::pin(async move {
             let index = self.served.fetch_add(1, Ordering::Relaxed);
             let (scripted, turn) = self.play(index, request)?;

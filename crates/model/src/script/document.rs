@@ -107,7 +107,10 @@ impl From<&ScriptedError> for ModelError {
             ErrorCode::Unavailable => Self::Unavailable { reason },
             ErrorCode::Refused => Self::Refused { reason },
             ErrorCode::Malformed => Self::Malformed { reason },
-            ErrorCode::Cut => Self::Cut { reason },
+            ErrorCode::Cut => Self::Cut {
+                reason,
+                usage: Usage::NONE,
+            },
         }
     }
 }

@@ -76,6 +76,7 @@ fn request(messages: Vec<Message>) -> TurnRequest {
         messages,
         tools: Vec::new(),
         max_output_tokens: 1_000,
+        allowance: deputize_model::Allowance::default(),
     }
 }
 
@@ -85,7 +86,7 @@ fn turn(client: &dyn ModelClient, messages: Vec<Message>) -> Result<Turn, ModelE
 }
 
 fn turn_of(client: &dyn ModelClient, request: &TurnRequest) -> Result<Turn, ModelError> {
-    let mut future = client.turn(request);
+    let mut future = client.turn(request, &deputize_model::Unwatched);
     match future
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))

@@ -36,6 +36,7 @@ fn play(prompt: &str, answer: impl Fn(&str, &Value) -> (String, ToolOutcome)) ->
         messages.push(Message::Assistant {
             text: turn.text,
             calls: turn.calls.clone(),
+            opaque: None,
         });
         for call in turn.calls {
             let (content, outcome) = answer(&call.name, &call.arguments);
@@ -169,6 +170,7 @@ fn without_tools_it_answers_at_once() {
     searched.push(Message::Assistant {
         text: first.text,
         calls: first.calls.clone(),
+        opaque: None,
     });
     searched.push(Message::ToolResult {
         id: first.calls[0].id.clone(),

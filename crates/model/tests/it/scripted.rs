@@ -58,7 +58,8 @@ fn turns_come_in_order_and_end() {
         Some(Price {
             input: 1,
             cached_input: 2,
-            output: 3
+            output: 3,
+            cache_write: None
         })
     );
 }
@@ -88,6 +89,7 @@ fn expectations_look_at_the_results_since_the_last_turn_only() {
     let old_turn = Message::Assistant {
         text: String::new(),
         calls: vec![],
+        opaque: None,
     };
     let (model, _) = model(script);
     assert!(turn(&model, vec![result("old"), old_turn.clone(), result("new")]).is_ok());

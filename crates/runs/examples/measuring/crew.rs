@@ -6,7 +6,7 @@ use std::sync::Arc;
 use deputize_authority::preflight::RunRequest;
 use deputize_boundary::PinnedProgram;
 use deputize_model::{Edge, Sleeper};
-use deputize_runs::{Boundaries, Child, ChildRequest, Look, on_main_thread};
+use deputize_runs::{Boundaries, Child, ChildRequest, Look, ModelRequest, on_main_thread};
 use serde_json::Value;
 
 use crate::measuring::Failure;
@@ -38,7 +38,10 @@ pub(crate) fn plan(
             ..RunRequest::default()
         },
         workdir: None,
-        model: Some("script:measured".to_owned()),
+        model: ModelRequest {
+            name: Some("script:measured".to_owned()),
+            ..ModelRequest::default()
+        },
         ..ChildRequest::default()
     };
     let stage = Stage { script, sleeper };

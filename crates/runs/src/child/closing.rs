@@ -124,7 +124,7 @@ impl Last<'_> {
                     .context
                     .clone()
                     .unwrap_or_else(|| "independent".to_owned()),
-                model: request.model.clone().unwrap_or_default(),
+                model: request.model.name.clone().unwrap_or_default(),
                 workdir: request
                     .workdir
                     .as_ref()

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 use deputize_agent::{Effect, Event as Happened, Finding, Millis, RunResult, State};
 use deputize_egress::HeldPorts;
 use deputize_gate::{Call, Sealed};
-use deputize_ledger::Ledger;
+use deputize_ledger::{Ledger, Noticed};
 use deputize_model::{ModelError, ToolUse, Turn};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::sleep_until;
 
 use super::closing::Last;
 use super::commands::CheckRan;
+use super::heard::{Heard, Hearing};
 use super::toolbox::{Decided, Ran, Toolbox};
 use super::{Boundaries, Child, Finished, Word};
 use crate::clock::millis;
@@ -66,6 +67,8 @@ impl Child {
         // Whoever forgets to ask gets no child.
         let approvals = self.approvals()?;
         let ports = HeldPorts::take(self.granted.grant.bounds().ports.items().copied())?;
+        let (hearing, mut heard) = Hearing::new();
+        self.model.ready(&hearing.of_turn(0)).await?;
         let folder = RunFolder::create(self.store.runs(), &self.id)?;
         let toolbox = Toolbox::new(&self, boundaries, folder.path(), &approvals, ports);
         let opened = self.open(&folder, &approvals);
@@ -83,6 +86,7 @@ impl Child {
             ledger,
             ledger_broken: None,
             events,
+            hearing,
             begun: Instant::now(),
             boundary_told: false,
             result: None,
@@ -91,7 +95,7 @@ impl Child {
         for note in &self.granted.notes {
             drive.notice("preflight", note.clone());
         }
-        let mut result = drive.until_end(&mut words).await;
+        let mut result = drive.until_end(&mut words, &mut heard).await;
         // Every field by name: one that is left in place keeps what it holds alive.
         let Drive {
             child: _,
@@ -100,6 +104,7 @@ impl Child {
             ledger,
             ledger_broken,
             events: _events,
+            hearing: _,
             begun,
             boundary_told: _,
             result: _,
@@ -156,13 +161,18 @@ pub(super) struct Drive<'a> {
     /// The first failure to write; the run ends by it.
     pub(super) ledger_broken: Option<String>,
     pub(super) events: UnboundedSender<Event>,
+    hearing: Hearing,
     begun: Instant,
     pub(super) boundary_told: bool,
     result: Option<RunResult>,
 }
 
 impl Drive<'_> {
-    async fn until_end(&mut self, words: &mut UnboundedReceiver<Word>) -> RunResult {
+    async fn until_end(
+        &mut self,
+        words: &mut UnboundedReceiver<Word>,
+        heard: &mut UnboundedReceiver<Heard>,
+    ) -> RunResult {
         let mut waiting: Option<Waiting> = None;
         let mut effects: VecDeque<Effect> = self.state.step(Happened::Start, self.now()).into();
         let mut listening = true;
@@ -178,6 +188,7 @@ impl Drive<'_> {
                     waiting = None;
                     self.come_to(outcome, &mut waiting)
                 }
+                Some(heard) = heard.recv() => self.hear(heard),
                 word = words.recv(), if listening => match word {
                     Some(Word::Cancel(reason)) => Some(Happened::Cancel(reason)),
                     Some(Word::Extend(budget)) => Some(Happened::Extend(budget)),
@@ -204,14 +215,34 @@ impl Drive<'_> {
         }
     }
 
+    /// Takes what a model's client says beside its turns.
+    fn hear(&mut self, heard: Heard) -> Option<Happened> {
+        match heard {
+            Heard::Streaming { turn } => Some(Happened::ModelStreaming { turn }),
+            // How a relay stands is for the record; a person is told what is worth a line.
+            Heard::Notice { code, message } if code == "relay" => {
+                self.write(&Noticed {
+                    code: code.to_owned(),
+                    message,
+                });
+                None
+            }
+            Heard::Notice { code, message } => {
+                self.notice(code, message);
+                None
+            }
+        }
+    }
+
     /// Begins what the machine asks for.
     fn take(&mut self, effect: Effect, waiting: &mut Option<Waiting>) {
         match effect {
             Effect::AskModel { turn, request } => {
                 let model = Arc::clone(&self.child.model);
+                let watch = self.hearing.of_turn(turn);
                 *waiting = Some(Box::pin(async move {
                     let begun = Instant::now();
-                    let reply = model.turn(&request).await.map(Box::new);
+                    let reply = model.turn(&request, &watch).await.map(Box::new);
                     Outcome::Replied {
                         turn,
                         reply,

@@ -7,6 +7,7 @@ mod closing;
 mod commands;
 mod drive;
 mod ground;
+mod heard;
 mod hosted;
 mod opening;
 mod telling;
@@ -21,10 +22,10 @@ use deputize_authority::{
     Approval, Budget, Channel, Consent, Grant, Preset, Settled, Untrusted, settle,
 };
 use deputize_boundary::{BoundaryPlan, HostFacts, Toolchain};
-use deputize_model::{Edge, ModelClient, Price, select};
+use deputize_model::{Dearer, Edge, ModelClient, Price};
 use serde_json::Value;
 
-use crate::{Look, RunError, RunId, Store, choose_dry};
+use crate::{Look, ModelRequest, RunError, RunId, Store, choose_dry, model};
 
 pub use hosted::Boundaries;
 
@@ -37,8 +38,8 @@ pub struct ChildRequest {
     pub workdir: Option<PathBuf>,
     /// Further readable roots, as typed.
     pub read: Vec<PathBuf>,
-    /// The model by name.
-    pub model: Option<String>,
+    /// The model.
+    pub model: ModelRequest,
     /// What the answer must look like: a JSON Schema.
     pub schema: Option<Value>,
     /// What the person typed that is allowed. Never filled from a model's parameters (S4).
@@ -117,7 +118,12 @@ impl Child {
         let granted = preflight::child(&request.run, &around)?;
         let schema = request.schema.take().map(Schema::new).transpose()?;
         let rules = look.rules(request.rules.as_deref())?;
-        let model: Arc<dyn ModelClient> = Arc::from(select(request.model.as_deref(), edge)?);
+        if request.allow.contains(&Consent::DearerModel) {
+            request.model.dearer = Dearer::Allow;
+        }
+        let preset = granted.grant.preset().name();
+        let model: Arc<dyn ModelClient> =
+            Arc::from(model::client(look, &request.model, preset, edge)?);
         let name = model.name().to_string();
         let price = ModelPrice {
             name: &name,

@@ -73,12 +73,12 @@ impl Drive<'_> {
 
     pub(super) fn write_turn(&mut self, turn: u64, reply: &Turn, ms: u64) {
         let usage = reply.usage;
-        let price = self.child.model.price();
+        let price = reply.price.or(self.child.model.price());
         self.write(&ModelTurn {
             turn,
             model: reply.model.clone(),
             tokens: Tokens {
-                input: usage.input_tokens,
+                input: usage.input_tokens.saturating_add(usage.cache_write_tokens),
                 cached: usage.cached_input_tokens,
                 output: usage.output_tokens,
             },

@@ -1,0 +1,1 @@
+//! The relay: the one process that holds a credential (N3).

@@ -1,0 +1,5 @@
+//! Prices of models.
+
+mod table;
+
+pub use table::Prices;
