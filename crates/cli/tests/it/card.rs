@@ -5,9 +5,9 @@ use serde_json::json;
 
 use crate::scene::{beside, events, only_run, project, runs, say, script};
 
-/// High enough for the whole card.
+/// Large enough for the whole card, and for rows with a path of any length.
 const SCREEN: Size = Size {
-    columns: 100,
+    columns: 240,
     rows: 60,
 };
 
