@@ -9,14 +9,13 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::CopyError;
 use crate::entry::{Seen, What};
 use crate::error::Doing as _;
 use crate::limits::RECORD_BYTES;
+use crate::lock::{Lock, try_lock};
 use crate::rel_path::RelPath;
 
 /// Whether what was recorded is what the child's change began from.
@@ -82,10 +81,9 @@ impl Bases {
             .append(true)
             .open(path)
             .doing("open the record", path)?;
-        let access = match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Access::Writes,
-            Err(Errno::WOULDBLOCK) => Access::Looks,
-            Err(error) => return Err(error).doing("lock the record", path),
+        let access = match try_lock(&file).doing("lock the record", path)? {
+            Lock::Had => Access::Writes,
+            Lock::Taken => Access::Looks,
         };
         let mut bases = Self {
             path: path.to_owned(),

@@ -21,7 +21,7 @@ use crate::overlay;
 use crate::rel_path::RelPath;
 
 /// The folder in a run's folder that holds all of a copy.
-const FOLDER: &str = "copy";
+pub(crate) const FOLDER: &str = "copy";
 
 /// The folder in it that holds an overlay's layers, and nothing else: all of it is mounted, with one
 /// owner, that of the person's folder.

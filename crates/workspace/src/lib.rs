@@ -3,10 +3,13 @@
 //! # Life of a copy
 //! [`WorkingCopy::create`] makes it below the run's folder; the boundary mounts its
 //! [`Layers`]; the supervisor calls [`WorkingCopy::observe`] after each call that may have written.
-//! When the run has ended, [`WorkingCopy::changes`] is the manifest that a person reviews.
+//! When the run has ended, [`WorkingCopy::changes`] is the manifest that a person reviews;
+//! [`WorkingCopy::plan_apply`] and [`WorkingCopy::carry_out`] bring it to the person's folder,
+//! [`WorkingCopy::plan_undo`] takes it back.
 //!
 //! # Invariants
-//! - The person's folder is only read here.
+//! - The person's folder changes only by a plan that is carried out: all of it, or nothing.
+//! - What was replaced is kept until the copy is thrown away.
 //! - What the base was is recorded when a path is first touched; the record only grows.
 //! - Ignore rules count as the base has them, never as the child wrote them; no git is run.
 //!
@@ -14,6 +17,8 @@
 //! Everything in a copy was written by a child: names, contents, links, attributes. Nothing in it is
 //! followed or executed, and what configures programs of the person is held back.
 
+mod apply;
+mod applying;
 mod bases;
 mod beneath;
 mod copy;
@@ -26,14 +31,20 @@ mod held;
 mod ignores;
 mod judge;
 mod limits;
+mod lock;
 mod manifest;
 mod mirror;
+mod mounts;
 mod observe;
 mod overlay;
 mod rel_path;
 mod removal;
+mod sweep;
+mod text;
 mod view;
 
+pub use apply::{Action, ApplyRequest, Conflict, Conflicts, Outcome, Plan, Recovered};
+pub use applying::CopyState;
 pub use bases::Basis;
 pub use copy::{BaseFolder, CopyKind, CopyRecord, Layers, WorkingCopy};
 pub use entry::What;
@@ -41,3 +52,5 @@ pub use error::CopyError;
 pub use manifest::{Change, ChangeKind, Disposition, Manifest, State};
 pub use observe::Observed;
 pub use rel_path::RelPath;
+pub use sweep::{Holds, Policy, Surveyed, Unapplied, clear_leftovers, discard_unreadable};
+pub use text::{Body, DiffLine, Hunk, Sign};

@@ -1,5 +1,7 @@
 //! How much of a copy is looked at, held and made. Each number has its reason.
 
+use std::time::Duration;
+
 /// Folders within folders that are looked at. Each holds a descriptor open while it is, and a process
 /// has 1,024 of them; trees that people keep are far from it.
 pub(crate) const DEPTH: usize = 200;
@@ -17,3 +19,7 @@ pub(crate) const IGNORE_FILE_BYTES: u64 = 256 * 1024;
 pub(crate) const RECORD_BYTES: u64 = 2 << 30;
 /// Links that are followed to see where a link leads, as many as the kernel follows.
 pub(crate) const HOPS: usize = 40;
+/// How often, and after which pause, a lock is asked for again: a process that is being started holds
+/// what its parent had open until it becomes another program.
+pub(crate) const LOCK_TRIES: u32 = 10;
+pub(crate) const LOCK_PAUSE: Duration = Duration::from_millis(10);

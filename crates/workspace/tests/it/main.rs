@@ -5,11 +5,17 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod apply;
 mod changes;
+mod disk;
 mod held;
+mod laws;
 mod mirror;
 mod observe;
 mod scene;
+mod sweep;
+mod text;
+mod undo;
 
 /// A file that isn't listed above would never run.
 #[test]

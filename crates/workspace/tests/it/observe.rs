@@ -85,7 +85,7 @@ fn a_torn_line_is_written_again() {
         let whole = scene.manifest();
         let path = scene.copy().folder().join("bases.jsonl");
         let text = fs::read(&path).unwrap();
-        for cut in 0..text.len() {
+        for cut in (0..text.len()).step_by(41) {
             fs::write(&path, &text[..cut]).unwrap();
             let mut copy = WorkingCopy::open(&scene.run).unwrap();
             let again = copy.changes().unwrap();

@@ -1,13 +1,16 @@
 //! A person's folder, a run's folder, and a child that writes.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use deputize_testkit::{Tree, until};
 use deputize_workspace::{
-    BaseFolder, Change, CopyKind, Disposition, Layers, Manifest, RelPath, WorkingCopy,
+    ApplyRequest, BaseFolder, Change, Conflicts, CopyKind, Disposition, Layers, Manifest, Outcome,
+    Plan, RelPath, WorkingCopy,
 };
 use tempfile::TempDir;
 
@@ -44,6 +47,16 @@ impl Scene {
         };
         WorkingCopy::create(&scene.run, scene.base_folder(), kind).unwrap();
         scene
+    }
+
+    /// A second run's copy of the same folder, which this scene still owns.
+    pub(crate) fn another(&self, run: &Path, kind: CopyKind) -> Self {
+        WorkingCopy::create(run, self.base_folder(), kind).unwrap();
+        Self {
+            _folder: tempfile::tempdir().unwrap(),
+            base: self.base.clone(),
+            run: run.to_owned(),
+        }
     }
 
     pub(crate) fn base_folder(&self) -> BaseFolder {
@@ -140,4 +153,82 @@ pub(crate) fn settle(folder: &Path) {
     until("the clock of the file system ticks", || {
         (stamp() > before).then_some(())
     });
+}
+
+impl Scene {
+    /// Plans to apply.
+    pub(crate) fn plan(&self, include: &[&str]) -> (WorkingCopy, Plan) {
+        let mut copy = self.copy();
+        let request = ApplyRequest {
+            manifest: None,
+            include: include
+                .iter()
+                .map(|path| RelPath::from_text(path).unwrap())
+                .collect(),
+        };
+        let plan = copy.plan_apply(&request).unwrap();
+        (copy, plan)
+    }
+
+    /// Applies; there must be no conflict.
+    #[track_caller]
+    pub(crate) fn apply(&self) -> Outcome {
+        let (mut copy, plan) = self.plan(&[]);
+        copy.carry_out(&plan, Conflicts::Refuse).unwrap()
+    }
+
+    /// Takes it back; there must be no conflict.
+    #[track_caller]
+    pub(crate) fn undo(&self) -> Outcome {
+        let mut copy = self.copy();
+        let plan = copy.plan_undo().unwrap();
+        copy.carry_out(&plan, Conflicts::Refuse).unwrap()
+    }
+
+    /// Everything in the person's folder.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        snapshot(&self.base)
+    }
+
+    pub(crate) fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.base.join(path)).unwrap()
+    }
+
+    /// The person writes.
+    pub(crate) fn person(&self, path: &str, text: &str) {
+        settle(&self.base);
+        fs::write(self.base.join(path), text).unwrap();
+    }
+}
+
+/// Type, permissions and content of everything in a folder.
+pub(crate) type Snapshot = BTreeMap<PathBuf, (char, u32, Vec<u8>)>;
+
+pub(crate) fn snapshot(root: &Path) -> Snapshot {
+    let mut taken = Snapshot::new();
+    let mut pending = vec![root.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let meta = fs::symlink_metadata(&path).unwrap();
+            let kind = match meta.file_type() {
+                kind if kind.is_dir() => 'd',
+                kind if kind.is_symlink() => 'l',
+                kind if kind.is_file() => 'f',
+                _ => 's',
+            };
+            let content = match kind {
+                'f' => fs::read(&path).unwrap(),
+                'l' => fs::read_link(&path).unwrap().into_os_string().into_vec(),
+                _ => Vec::new(),
+            };
+            let mode = if kind == 'l' { 0 } else { meta.mode() & 0o7777 };
+            if kind == 'd' {
+                pending.push(path.clone());
+            }
+            let path = path.strip_prefix(root).unwrap().to_owned();
+            taken.insert(path, (kind, mode, content));
+        }
+    }
+    taken
 }

@@ -1,0 +1,118 @@
+//! Contents that were replaced, kept by their digest beside the copy: what an undo puts back.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use crate::CopyError;
+use crate::digest;
+use crate::duplicate::duplicate;
+use crate::error::Doing as _;
+
+/// Longest link target: what a path may be.
+const TARGET_BYTES: u64 = 8_192;
+
+/// The store of a copy.
+#[derive(Debug)]
+pub(crate) struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// The store in a copy's folder; made where there is none.
+    pub(crate) fn open(copy: &Path) -> Result<Self, CopyError> {
+        let folder = copy.join("undo");
+        fs::create_dir_all(&folder).doing("make the folder", &folder)?;
+        Ok(Self { folder })
+    }
+
+    /// Keeps a file's content, if it is still the one with this digest.
+    pub(crate) fn keep_file(&self, file: &mut File, wanted: &str, few: Few) -> io::Result<Kept> {
+        self.keep(wanted, few, |draft| {
+            duplicate(file, draft)?;
+            Ok(())
+        })
+    }
+
+    /// Keeps a link's target.
+    pub(crate) fn keep_target(&self, target: &[u8], wanted: &str, few: Few) -> io::Result<Kept> {
+        use io::Write as _;
+        self.keep(wanted, few, |draft| draft.write_all(target))
+    }
+
+    fn keep(
+        &self,
+        wanted: &str,
+        few: Few,
+        fill: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<Kept> {
+        let place = self.folder.join(wanted);
+        if place.exists() {
+            return Ok(Kept::Yes);
+        }
+        let draft = self.folder.join("draft");
+        let mut file = File::create(&draft)?;
+        fill(&mut file)?;
+        if digest::of_file(&mut File::open(&draft)?)? != wanted {
+            fs::remove_file(&draft)?;
+            return Ok(Kept::Changed);
+        }
+        if few == Few::Yes {
+            file.sync_all()?;
+        }
+        fs::rename(&draft, &place)?;
+        Ok(Kept::Yes)
+    }
+
+    /// A content that was kept.
+    pub(crate) fn file(&self, digest: &str) -> io::Result<File> {
+        File::open(self.folder.join(digest))
+    }
+
+    /// A link's target that was kept.
+    pub(crate) fn target(&self, digest: &str) -> io::Result<Vec<u8>> {
+        let mut target = Vec::new();
+        self.file(digest)?
+            .take(TARGET_BYTES)
+            .read_to_end(&mut target)?;
+        Ok(target)
+    }
+
+    /// Asks the disk to keep all of it.
+    pub(crate) fn sync(&self, few: Few) -> io::Result<()> {
+        let folder = File::open(&self.folder)?;
+        match few {
+            Few::Yes => folder.sync_all(),
+            Few::No => Ok(rustix::fs::syncfs(folder)?),
+        }
+    }
+}
+
+/// How the disk is asked to keep what was written: file by file where there are few of them, since a
+/// whole file system may have far more to write than ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Few {
+    Yes,
+    No,
+}
+
+impl Few {
+    /// So many files are synced one by one in the time that people don't notice.
+    const MOST: usize = 64;
+
+    pub(crate) fn of(steps: usize) -> Self {
+        if steps <= Self::MOST {
+            Self::Yes
+        } else {
+            Self::No
+        }
+    }
+}
+
+/// Whether a content was kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    Yes,
+    /// It isn't the one any more that was asked for.
+    Changed,
+}

@@ -1,0 +1,86 @@
+//! A disk that is full (C2): nothing of the person's is touched.
+
+use std::fs;
+
+use deputize_testkit::{SmallDisk, Tree};
+use deputize_workspace::{ApplyRequest, BaseFolder, Conflicts, CopyKind, CopyState, WorkingCopy};
+
+use crate::scene::snapshot;
+
+fn of(path: &std::path::Path) -> BaseFolder {
+    use std::os::unix::fs::MetadataExt as _;
+    let meta = fs::metadata(path).unwrap();
+    BaseFolder {
+        path: path.to_owned(),
+        device: meta.dev(),
+        inode: meta.ino(),
+    }
+}
+
+/// C2: a workspace's disk that fills up while changes are staged leaves everything as it was.
+#[test]
+fn a_full_workspace_disk_leaves_everything_as_it_was() {
+    // Only root can mount a small disk.
+    let Some(disk) = SmallDisk::mount(512) else {
+        return;
+    };
+    let base = disk.path().join("base");
+    let run = tempfile::tempdir().unwrap();
+    fs::create_dir(&base).unwrap();
+    Tree::at(&base).file("a", "a").file("b", "b");
+    let mut copy = WorkingCopy::create(run.path(), of(&base), CopyKind::Mirror).unwrap();
+    let tree = run.path().join("copy/tree");
+    fs::write(tree.join("a"), "A").unwrap();
+    fs::write(tree.join("huge"), vec![1u8; 1 << 20]).unwrap();
+    fs::remove_file(tree.join("b")).unwrap();
+    let before = snapshot(&base);
+    let plan = copy.plan_apply(&ApplyRequest::default()).unwrap();
+    let refusal = copy
+        .carry_out(&plan, Conflicts::Refuse)
+        .unwrap_err()
+        .refusal();
+    assert_eq!(refusal.code, "copy_failed", "{refusal}");
+    assert_eq!(snapshot(&base), before);
+    assert_eq!(copy.state().unwrap(), CopyState::Unapplied);
+}
+
+/// C2: a state disk that fills up keeps the old content from being kept, so nothing is replaced.
+#[test]
+fn a_full_state_disk_leaves_everything_as_it_was() {
+    let Some(disk) = SmallDisk::mount(512) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (base, run) = (folder.path().join("base"), disk.path().join("run"));
+    fs::create_dir(&base).unwrap();
+    fs::create_dir(&run).unwrap();
+    Tree::at(&base).file("a", vec![7u8; 150 << 10]);
+    let mut copy = WorkingCopy::create(&run, of(&base), CopyKind::Mirror).unwrap();
+    fs::write(run.join("copy/tree/a"), "A").unwrap();
+    let filler = vec![1u8; 400 << 10];
+    // As much as fits: the write itself fails, and what was written stays.
+    let _ = fs::write(disk.path().join("filler"), &filler);
+    let before = snapshot(&base);
+    let tried = copy
+        .plan_apply(&ApplyRequest::default())
+        .and_then(|plan| copy.carry_out(&plan, Conflicts::Refuse));
+    assert_eq!(tried.unwrap_err().refusal().code, "copy_failed");
+    assert_eq!(snapshot(&base), before);
+    fs::remove_file(disk.path().join("filler")).unwrap();
+    let plan = copy.plan_apply(&ApplyRequest::default()).unwrap();
+    copy.carry_out(&plan, Conflicts::Refuse).unwrap();
+    assert_eq!(fs::read_to_string(base.join("a")).unwrap(), "A");
+}
+
+/// C2: a mirror that doesn't fit is no mirror, and leaves nothing behind.
+#[test]
+fn a_mirror_that_does_not_fit_is_removed() {
+    let Some(disk) = SmallDisk::mount(512) else {
+        return;
+    };
+    let base = tempfile::tempdir().unwrap();
+    Tree::at(base.path()).file("huge", vec![1u8; 1 << 20]);
+    let made = WorkingCopy::create(disk.path(), of(base.path()), CopyKind::Mirror);
+    assert_eq!(made.unwrap_err().refusal().code, "copy_failed");
+    assert_eq!(fs::read_dir(disk.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,105 @@
+//! Laws over random trees and edits (C2, C4).
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+
+use deputize_workspace::{CopyKind, Disposition};
+use proptest::prelude::*;
+
+use crate::scene::{Scene, snapshot};
+
+/// Something that is done to a folder; what can't be done is left.
+#[derive(Debug, Clone)]
+enum Edit {
+    Write(String, u8),
+    Folder(String),
+    Link(String, String),
+    Remove(String),
+    Move(String, String),
+    Mode(String, bool),
+}
+
+fn path() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(vec!["a", "b", "c d", "é\n"]), 1..4)
+        .prop_map(|names| names.join("/"))
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    prop_oneof![
+        4 => (path(), any::<u8>()).prop_map(|(path, byte)| Edit::Write(path, byte)),
+        2 => path().prop_map(Edit::Folder),
+        1 => (path(), path()).prop_map(|(path, target)| Edit::Link(path, target)),
+        2 => path().prop_map(Edit::Remove),
+        2 => (path(), path()).prop_map(|(from, to)| Edit::Move(from, to)),
+        1 => (path(), any::<bool>()).prop_map(|(path, run)| Edit::Mode(path, run)),
+    ]
+}
+
+fn perform(root: &Path, edits: &[Edit]) {
+    // What can't be done, such as writing to a folder, is no edit.
+    for edit in edits {
+        let at = |path: &str| root.join(path);
+        let is_link = |path: &str| at(path).is_symlink();
+        let through_link = |path: &str| {
+            Path::new(path)
+                .ancestors()
+                .skip(1)
+                .any(|above| root.join(above).is_symlink())
+        };
+        match edit {
+            Edit::Write(path, byte) if !is_link(path) && !through_link(path) => {
+                let _ = fs::write(at(path), vec![*byte; usize::from(*byte)]);
+            }
+            Edit::Folder(path) if !through_link(path) => {
+                let _ = fs::create_dir_all(at(path));
+            }
+            Edit::Link(path, target) if !through_link(path) => {
+                let _ = symlink(target, at(path));
+            }
+            Edit::Remove(path) if !through_link(path) => {
+                let _ = fs::remove_file(at(path)).or_else(|_| fs::remove_dir_all(at(path)));
+            }
+            Edit::Move(from, to) if !through_link(from) && !through_link(to) => {
+                let _ = fs::rename(at(from), at(to));
+            }
+            Edit::Mode(path, run)
+                if !is_link(path) && at(path).is_file() && !through_link(path) =>
+            {
+                let mode = if *run { 0o755 } else { 0o644 };
+                let _ = fs::set_permissions(at(path), fs::Permissions::from_mode(mode));
+            }
+            _ => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// C2, C4: whatever was done, an apply gives the copy's state and an undo gives the base's.
+    #[test]
+    fn apply_gives_the_copy_and_undo_gives_the_base(
+        first in prop::collection::vec(edit(), 1..20),
+        then in prop::collection::vec(edit(), 1..20),
+    ) {
+        let scene = Scene::at(CopyKind::Mirror, |root| perform(root, &first));
+        let tree = scene.run.join("copy/tree");
+        let before = scene.snapshot();
+        perform(&tree, &then);
+        let wanted = snapshot(&tree);
+        let manifest = scene.manifest();
+        let all = manifest.changes.iter().all(|change| change.disposition == Disposition::Apply);
+        scene.apply();
+        let applied = scene.snapshot();
+        if all {
+            prop_assert_eq!(&applied, &wanted);
+        }
+        // A second apply finds nothing to do.
+        prop_assert_eq!(scene.apply().done, 0);
+        if applied != before {
+            scene.undo();
+        }
+        prop_assert_eq!(scene.snapshot(), before);
+    }
+}
