@@ -34,6 +34,9 @@ pub(crate) enum Command {
     Audit(Audit),
     /// Say what the gate thinks of a call, and why.
     Explain(Explain),
+    /// Store, list and remove the keys of models' providers.
+    #[command(arg_required_else_help = true)]
+    Auth(Auth),
     /// Print a completion script for a shell.
     Completions(Completions),
     /// Print the manual page.
@@ -217,6 +220,42 @@ pub(crate) struct Explain {
     /// A shell command, quoted; or, with `--tool exec`, a program and its arguments after `--`.
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Auth {
+    #[command(subcommand)]
+    pub(crate) command: AuthCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuthCommand {
+    /// Store a key: typed without being shown, or read from standard input. It goes into the system's
+    /// keyring where there is one, else into a file that only you can read.
+    Set {
+        /// The provider, e.g. `anthropic`.
+        provider: String,
+        /// Store it in the file even where there is a keyring.
+        #[arg(long)]
+        file: bool,
+        /// Print what was done as one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say where the key of each provider lies; never the key.
+    List {
+        /// Print the list as one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a stored key.
+    Remove {
+        /// The provider.
+        provider: String,
+        /// Print what was done as one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, clap::Args)]

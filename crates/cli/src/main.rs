@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => commands::doctor::main(&args),
         Command::Audit(args) => commands::audit::main(&args),
         Command::Explain(args) => commands::explain::main(&args),
+        Command::Auth(args) => commands::auth::main(&args),
         Command::Completions(args) => commands::completions::main(&args),
         Command::Man => commands::man::main(),
     };

@@ -68,7 +68,7 @@ pub(crate) enum NoKey {
     Store(#[from] StoreError),
 }
 
-/// Looks for a key: in the variables, in the keyring, in the file.
+/// Looks for a key: in the variables first, then where it is stored.
 pub(crate) fn find(
     source: &KeySource,
     store: Option<&KeyStore>,
@@ -86,7 +86,7 @@ pub(crate) fn find(
         None => None,
     };
     match (stored, source.need) {
-        (Some(key), _) => checked(key.as_bytes(), KeyPlace::File).map(Some),
+        (Some((key, place)), _) => checked(&key, place).map(Some),
         (None, KeyNeed::Optional) => Ok(None),
         (None, KeyNeed::Always) => Err(NoKey::Missing(source.account.clone())),
     }

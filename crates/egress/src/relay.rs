@@ -25,7 +25,7 @@ use crate::key::{NoKey, Secret, find};
 use crate::limits::{ASK_BYTES, ERROR_BYTES, IDLE, SIGN_OF_LIFE, START, TOLD_BYTES};
 use crate::protocol::{Ask, KeyPlace, Pinned, Standing, Told};
 use crate::retry::{Answered, Next, next, unreachable};
-use crate::store::KeyStore;
+use crate::store::{KeyStore, StoreError};
 
 /// The part of `deputize __relay`: serves the process behind standard input until it is gone. Must be
 /// called before any thread exists.
@@ -194,6 +194,9 @@ fn no_key(endpoint: &Endpoint, error: &NoKey) -> Refusal {
         format!("store one with `deputize auth set {account}`, or set {variables} in your shell")
     };
     let fix = match error {
+        NoKey::Store(StoreError::Keyring { .. }) => {
+            format!("unlock the keyring, or store the key anew with `deputize auth set {account}`")
+        }
         NoKey::Store(_) => "remove the file, or give it to yourself alone (`chmod 600`)".to_owned(),
         _ => fix,
     };

@@ -1,6 +1,7 @@
-//! Keys at rest (N6): a file of their own, that only its owner can read.
+//! Keys at rest (N6): in the keyring, else in a file of their own that only its owner can read. The file
+//! also says whose keys the keyring holds, so that it is asked for those alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -12,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::key::{KeyError, Secret};
+use crate::keyring;
 use crate::limits::STORE_BYTES;
+use crate::protocol::KeyPlace;
 
 /// The file of keys below its folder.
 const NAME: &str = "auth.json";
@@ -21,6 +24,18 @@ const NAME: &str = "auth.json";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyStore {
     folder: PathBuf,
+}
+
+/// A key that nobody has looked at, and where it lay.
+type Found = (Zeroizing<Vec<u8>>, KeyPlace);
+
+/// Where a key is to lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// In the keyring, else in the file.
+    KeyringFirst,
+    /// In the file.
+    File,
 }
 
 /// Why keys can't be read or written.
@@ -36,6 +51,12 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong with it.
         what: &'static str,
+    },
+    /// The keyring that holds it doesn't give it, or doesn't let go of it.
+    #[error("the keyring that holds the key fails: {why}")]
+    Keyring {
+        /// Why.
+        why: String,
     },
     /// It is not what was written there.
     #[error("`{}` is no file of keys: {what}", escape(&path.to_string_lossy()))]
@@ -63,6 +84,9 @@ pub enum StoreError {
 struct Keys {
     #[serde(default)]
     keys: BTreeMap<String, Zeroizing<String>>,
+    /// Accounts whose keys lie in the keyring.
+    #[serde(default)]
+    keyring: BTreeSet<String>,
 }
 
 impl KeyStore {
@@ -78,50 +102,89 @@ impl KeyStore {
         self.folder.join(NAME)
     }
 
-    /// The key of an account.
-    pub(crate) fn get(&self, account: &str) -> Result<Option<Zeroizing<String>>, StoreError> {
-        Ok(self.read()?.keys.remove(account))
+    /// The key of an account, and where it lay.
+    pub(crate) fn get(&self, account: &str) -> Result<Option<Found>, StoreError> {
+        let mut keys = self.read()?;
+        if let Some(key) = keys.keys.remove(account) {
+            let key = Zeroizing::new(key.as_bytes().to_vec());
+            return Ok(Some((key, KeyPlace::File)));
+        }
+        if !keys.keyring.contains(account) {
+            return Ok(None);
+        }
+        match keyring::lookup(account) {
+            Ok(Some(key)) => Ok(Some((key, KeyPlace::Keyring))),
+            Ok(None) => Ok(None),
+            Err(why) => Err(StoreError::Keyring { why }),
+        }
     }
 
-    /// The accounts that have a key.
+    /// The accounts that have a key, and where it lies. No key is read from the keyring for it.
     ///
     /// # Errors
     /// When the file can't be trusted or read.
-    pub fn accounts(&self) -> Result<Vec<String>, StoreError> {
-        Ok(self.read()?.keys.into_keys().collect())
+    pub fn accounts(&self) -> Result<BTreeMap<String, KeyPlace>, StoreError> {
+        let Keys { keys, keyring } = self.read()?;
+        let ring = keyring.into_iter().map(|name| (name, KeyPlace::Keyring));
+        let file = keys.into_keys().map(|name| (name, KeyPlace::File));
+        Ok(ring.chain(file).collect())
     }
 
-    /// Stores the key of an account, in place of an earlier one.
+    /// Stores the key of an account in place of an earlier one: in the keyring where there is one that
+    /// answers, else in the file. Returns where, and why not in the keyring.
     ///
     /// # Errors
     /// When the bytes are no key, or the file can't be trusted, read or written.
-    pub fn set(&self, account: &str, key: &[u8]) -> Result<(), StoreError> {
-        self.put(account, &Secret::checked(key)?)
-    }
-
-    fn put(&self, account: &str, key: &Secret) -> Result<(), StoreError> {
+    pub fn set(
+        &self,
+        account: &str,
+        key: &[u8],
+        wanted: Wanted,
+    ) -> Result<(KeyPlace, Option<String>), StoreError> {
+        let key = Secret::checked(key)?;
         let _lock = self.lock()?;
         let mut keys = self.read()?;
-        let key = Zeroizing::new(key.expose().to_owned());
-        keys.keys.insert(account.to_owned(), key);
-        self.write(&keys)
+        let refused = match wanted {
+            Wanted::File => None,
+            Wanted::KeyringFirst => match keyring::store(account, key.expose()) {
+                Ok(()) => {
+                    keys.keys.remove(account);
+                    keys.keyring.insert(account.to_owned());
+                    self.write(&keys)?;
+                    return Ok((KeyPlace::Keyring, None));
+                }
+                Err(why) => Some(why),
+            },
+        };
+        if keys.keyring.remove(account) {
+            keyring::clear(account).map_err(|why| StoreError::Keyring { why })?;
+        }
+        let text = Zeroizing::new(key.expose().to_owned());
+        keys.keys.insert(account.to_owned(), text);
+        self.write(&keys)?;
+        Ok((KeyPlace::File, refused))
     }
 
-    /// Removes the key of an account; `false` where there was none.
+    /// Removes the key of an account; returns where it lay, `None` where there was none.
     ///
     /// # Errors
-    /// When the file can't be trusted, read or written.
-    pub fn take(&self, account: &str) -> Result<bool, StoreError> {
+    /// When the file can't be trusted, read or written, or the keyring doesn't let go of it.
+    pub fn remove(&self, account: &str) -> Result<Option<KeyPlace>, StoreError> {
         if !self.path().exists() {
-            return Ok(false);
+            return Ok(None);
         }
         let _lock = self.lock()?;
         let mut keys = self.read()?;
-        let had = keys.keys.remove(account).is_some();
-        if had {
-            self.write(&keys)?;
-        }
-        Ok(had)
+        let place = if keys.keyring.remove(account) {
+            keyring::clear(account).map_err(|why| StoreError::Keyring { why })?;
+            KeyPlace::Keyring
+        } else if keys.keys.remove(account).is_some() {
+            KeyPlace::File
+        } else {
+            return Ok(None);
+        };
+        self.write(&keys)?;
+        Ok(Some(place))
     }
 
     fn read(&self) -> Result<Keys, StoreError> {
@@ -240,8 +303,14 @@ mod tests {
 
     use super::*;
 
-    fn secret(text: &str) -> Secret {
-        Secret::checked(text.as_bytes()).unwrap()
+    fn set(store: &KeyStore, account: &str, key: &str) {
+        let (place, _) = store.set(account, key.as_bytes(), Wanted::File).unwrap();
+        assert_eq!(place, KeyPlace::File);
+    }
+
+    fn got(store: &KeyStore, account: &str) -> Option<String> {
+        let (key, _) = store.get(account).unwrap()?;
+        Some(String::from_utf8(key.to_vec()).unwrap())
     }
 
     /// N6: keys lie in a file that only its owner can read, in a folder that only its owner can enter.
@@ -249,16 +318,17 @@ mod tests {
     fn keys_are_kept_for_their_owner_alone() {
         let home = tempfile::tempdir().unwrap();
         let store = KeyStore::below(home.path().join("deputize"));
-        assert!(store.get("a").unwrap().is_none() && !store.take("a").unwrap());
-        store.put("a", &secret("first")).unwrap();
-        store.put("b", &secret("second")).unwrap();
-        store.put("a", &secret("third")).unwrap();
-        assert_eq!(store.get("a").unwrap().unwrap().as_str(), "third");
-        assert_eq!(store.accounts().unwrap(), ["a", "b"]);
+        assert_eq!(got(&store, "a"), None);
+        assert_eq!(store.remove("a").unwrap(), None);
+        set(&store, "a", "first");
+        set(&store, "b", "second");
+        set(&store, "a", "third");
+        assert_eq!(got(&store, "a").as_deref(), Some("third"));
+        assert_eq!(store.accounts().unwrap().len(), 2);
         let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
         assert_eq!((mode(&store.folder), mode(&store.path())), (0o700, 0o600));
-        assert!(store.take("a").unwrap());
-        assert_eq!(store.accounts().unwrap(), ["b"]);
+        assert_eq!(store.remove("a").unwrap(), Some(KeyPlace::File));
+        assert!(store.accounts().unwrap().into_keys().eq(["b"]));
         assert_eq!(fs::read_dir(&store.folder).unwrap().count(), 1);
     }
 
@@ -267,18 +337,18 @@ mod tests {
     fn a_file_that_others_can_reach_is_refused() {
         let home = tempfile::tempdir().unwrap();
         let store = KeyStore::below(home.path().to_owned());
-        store.put("a", &secret("canary")).unwrap();
-        let set = |mode| {
+        set(&store, "a", "canary");
+        let chmod = |mode| {
             fs::set_permissions(store.path(), fs::Permissions::from_mode(mode)).unwrap();
         };
         for mode in [0o640, 0o604, 0o620, 0o602] {
-            set(mode);
+            chmod(mode);
             assert!(
                 matches!(store.get("a"), Err(StoreError::Open { .. })),
                 "{mode:o}"
             );
         }
-        set(0o600);
+        chmod(0o600);
         assert!(store.get("a").is_ok());
         fs::write(store.path(), "{\"keys\": {\"a\": canary").unwrap();
         let told = store.get("a").err().unwrap().to_string();
@@ -290,5 +360,6 @@ mod tests {
         fs::rename(store.path(), &moved).unwrap();
         std::os::unix::fs::symlink(&moved, store.path()).unwrap();
         assert!(store.get("a").is_err());
+        assert!(store.set("b", b"canary", Wanted::File).is_err());
     }
 }

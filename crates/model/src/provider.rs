@@ -199,6 +199,19 @@ impl Known<'_> {
         )
     }
 
+    /// The name that a provider's key is stored under.
+    ///
+    /// # Errors
+    /// `provider_unknown`.
+    pub fn account(&self, provider: &str) -> Result<String, Refusal> {
+        let built_in = BUILT_IN.iter().find(|one| one.name == provider);
+        match (built_in, self.config.providers.contains_key(provider)) {
+            (Some(one), _) => Ok(one.account.to_owned()),
+            (None, true) => Ok(provider.to_owned()),
+            (None, false) => Err(self.unknown(provider)),
+        }
+    }
+
     /// The names that keys are stored under, with the variables that may hold them.
     #[must_use]
     pub fn accounts(&self) -> Vec<KeySource> {

@@ -93,6 +93,17 @@ fn text(path: &PathBuf) -> Result<Option<String>, String> {
     Ok(Some(text))
 }
 
+impl ModelSettings {
+    /// What is known about providers, with the variables of the person's shell.
+    pub fn with<'a>(&'a self, variable: &'a dyn Fn(&str) -> Option<String>) -> Known<'a> {
+        Known {
+            config: &self.config,
+            prices: &self.prices,
+            variable,
+        }
+    }
+}
+
 /// Gives the client of a request: one model, or several in an order.
 ///
 /// # Errors
@@ -104,11 +115,8 @@ pub(crate) fn client(
     edge: &dyn Edge,
 ) -> Result<Box<dyn ModelClient>, Refusal> {
     let settings = ModelSettings::read(look)?;
-    let known = Known {
-        config: &settings.config,
-        prices: &settings.prices,
-        variable: &|name| look.variable(name),
-    };
+    let variable = |name: &str| look.variable(name);
+    let known = settings.with(&variable);
     let wanted = Wanted {
         model: wanted.name.as_deref(),
         fallback: &wanted.fallback,

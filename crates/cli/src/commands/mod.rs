@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod audit;
+pub(crate) mod auth;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod exec;

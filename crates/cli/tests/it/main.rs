@@ -11,6 +11,7 @@
 
 mod allowances;
 mod audit;
+mod auth;
 mod bad_folder;
 mod bad_input;
 mod card;

@@ -6,9 +6,11 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod chained;
 mod scout;
 mod scripted;
 mod selected;
+mod wires;
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};

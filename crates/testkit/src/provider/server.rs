@@ -94,14 +94,17 @@ impl Provider {
         asked.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Bodies of what it was asked, as JSON.
+    /// Bodies of what it was asked, as JSON; null where there was none.
     ///
     /// # Panics
     /// When one is none.
     #[must_use]
     #[track_caller]
     pub fn bodies(&self) -> Vec<Value> {
-        let parse = |asked: &Asked| serde_json::from_str(&asked.body).unwrap();
+        let parse = |asked: &Asked| match asked.body.as_str() {
+            "" => Value::Null,
+            body => serde_json::from_str(body).unwrap(),
+        };
         self.asked().iter().map(parse).collect()
     }
 }
@@ -189,10 +192,10 @@ impl Reply {
         self
     }
 
-    /// How many chunks it has.
+    /// Its body, whole.
     #[must_use]
-    pub fn chunks(&self) -> usize {
-        self.chunks.len()
+    pub fn bytes(&self) -> Vec<u8> {
+        self.chunks.concat()
     }
 }
 
