@@ -16,6 +16,9 @@ pub struct Toolchain {
     pub roots: Vec<PathBuf>,
     /// Caches that builds write to.
     pub caches: Vec<PathBuf>,
+    /// The folder that a variable moved it to: its programs write beside their files there, as they
+    /// would in a home.
+    pub moved_to: Option<PathBuf>,
     /// Environment variables that it needs.
     pub environment: Vec<(String, String)>,
 }
@@ -215,6 +218,7 @@ pub(crate) fn detect(
                 name: row.name.to_owned(),
                 roots: present(row.roots),
                 caches: present(row.caches),
+                moved_to: moved.as_ref().map(|(_, _, to)| to.clone()),
                 environment,
             };
             (!toolchain.roots.is_empty() || !toolchain.caches.is_empty()).then_some(toolchain)
@@ -230,6 +234,7 @@ pub(crate) fn detect(
                 name: "PATH entry".to_owned(),
                 roots: vec![entry.clone()],
                 caches: Vec::new(),
+                moved_to: None,
                 environment: Vec::new(),
             });
         }

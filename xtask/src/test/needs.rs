@@ -15,7 +15,7 @@ struct Need {
     why: &'static str,
 }
 
-const NEEDS: [Need; 4] = [
+const NEEDS: [Need; 5] = [
     Need {
         program: "git",
         file: "/usr/bin/git",
@@ -27,6 +27,12 @@ const NEEDS: [Need; 4] = [
         file: "/usr/bin/python3",
         packages: &["python3-minimal"],
         why: "probes that try to leave a boundary from an interpreter",
+    },
+    Need {
+        program: "pytest-3",
+        file: "/usr/bin/pytest-3",
+        packages: &["python3-pytest"],
+        why: "a project that a child tests in its copy",
     },
     Need {
         program: "gcc",

@@ -27,6 +27,7 @@ fn host() -> HostFacts {
             name: "cargo".to_owned(),
             roots: vec!["/home/u/.cargo/bin".into()],
             caches: vec!["/home/u/.cargo/registry".into()],
+            moved_to: None,
             environment: Vec::new(),
         }],
         path: vec![

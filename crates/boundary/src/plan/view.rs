@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use deputize_authority::Grant;
+use deputize_authority::{Grant, Root};
 
 use super::{AccessMode, CopyPlace, Mount, Owner, Source, runs_commands, works_on_copy};
 use crate::host::{HostFacts, SystemPath};
@@ -11,6 +11,10 @@ use crate::host::{HostFacts, SystemPath};
 const TMP_BYTES: u64 = 1 << 30;
 /// Size of the private home, in bytes.
 const HOME_BYTES: u64 = 512 << 20;
+
+/// Size of the private folder that stands for one that a toolchain was moved to, in bytes: locks and
+/// notes, no builds.
+const MOVED_BYTES: u64 = 64 << 20;
 
 /// HOME inside: the person's own path, empty and private; without one, a folder in `/tmp`.
 pub(super) fn home(host: &HostFacts) -> PathBuf {
@@ -29,7 +33,7 @@ pub(super) fn view(grant: &Grant, host: &HostFacts, copy: &CopyPlace) -> Vec<Mou
         Owner::Kept
     };
     let mut mounts = if runs_commands(grant) {
-        for_programs(host, owner)
+        for_programs(grant, host, owner)
     } else {
         Vec::new()
     };
@@ -75,7 +79,7 @@ pub(super) fn view(grant: &Grant, host: &HostFacts, copy: &CopyPlace) -> Vec<Mou
 }
 
 /// What programs take for granted: system folders, room to write, toolchains.
-fn for_programs(host: &HostFacts, owner: Owner) -> Vec<Mount> {
+fn for_programs(grant: &Grant, host: &HostFacts, owner: Owner) -> Vec<Mount> {
     let read_only = |owner| Source::Host {
         access: AccessMode::ReadOnly,
         owner,
@@ -104,6 +108,14 @@ fn for_programs(host: &HostFacts, owner: Owner) -> Vec<Mount> {
         });
     }
     for toolchain in &host.toolchains {
+        // One that lies in what was granted is there already, and belongs to it.
+        let granted =
+            |at: &Path| Root::new(at).is_some_and(|root| grant.bounds().read.permits(&root));
+        let moved_to = toolchain.moved_to.iter().filter(|at| !granted(at));
+        mounts.extend(moved_to.map(|at| Mount {
+            at: at.clone(),
+            what: Source::Memory { bytes: MOVED_BYTES },
+        }));
         for root in &toolchain.roots {
             mounts.push(Mount {
                 at: root.clone(),

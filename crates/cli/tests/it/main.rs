@@ -40,6 +40,7 @@ mod stuck;
 mod toolchain;
 mod unprivileged_cage;
 mod work;
+mod work_toolchains;
 
 use deputize_testkit::forgotten_test_files;
 
