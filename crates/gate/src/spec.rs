@@ -86,7 +86,84 @@ pub fn spec(tool: Tool) -> Option<ToolSpec> {
             }),
             vec![],
         ),
-        Tool::Git | Tool::Bash | Tool::Write | Tool::Edit | Tool::Exec => return None,
+        Tool::Git => (
+            "Looks at the repository of the workspace; it changes nothing. `op`: `status` (changed \
+             files), `diff` (working files against the index; with `staged` the index against HEAD; \
+             with `rev` a revision or range such as `main..HEAD`), `log` (commits, newest first), \
+             `show` (one commit, or with `path` that file at `rev`), `blame` (who last changed each \
+             line, as of `rev`). Filters, external diffs and submodules' own changes are left out.",
+            json!({
+                "op": {"type": "string", "enum": ["status", "diff", "log", "show", "blame"],
+                    "description": "What to look at."},
+                "rev": {"type": "string", "maxLength": Limits::REVISION,
+                    "description": "Revision (`HEAD~2`, `main`) or, for diff and log, a range. \
+                        Default: HEAD; for diff the index."},
+                "path": {"type": "string", "maxLength": Limits::PATH,
+                    "description": "One file or folder; needed by blame."},
+                "paths": {"type": "array", "maxItems": Limits::GIT_PATHS,
+                    "items": {"type": "string", "maxLength": Limits::PATH},
+                    "description": "Several, instead of `path`: for status, diff and log."},
+                "output": {"type": "string", "enum": ["summary", "names", "stat", "patch"],
+                    "description": "How much of each change, for diff, log and show. Default: patch; \
+                        for log summary."},
+                "staged": {"type": "boolean", "description": "For diff: what is staged."},
+                "context": {"type": "integer", "minimum": 0, "maximum": Limits::CONTEXT,
+                    "description": "For diff: unchanged lines around each change."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": Limits::COMMITS,
+                    "description": "For log: most commits. Default: 20."},
+                "start": {"type": "integer", "minimum": 1, "description": "For blame: first line."},
+                "end": {"type": "integer", "minimum": 1, "description": "For blame: last line."},
+            }),
+            vec!["op"],
+        ),
+        Tool::Bash => (
+            "Runs a command with bash, in the workspace each time: `cd` and variables don't carry \
+             over. No network, no terminal, no input; what it leaves running is ended. Output is \
+             bounded. It ends after 120 s unless `timeout_seconds` \
+             says otherwise, at most 600.",
+            json!({
+                "command": {"type": "string", "maxLength": Limits::COMMAND,
+                    "description": "The command line."},
+                "timeout_seconds": {"type": "integer", "minimum": 1,
+                    "maximum": Limits::COMMAND_SECONDS_MOST,
+                    "description": "Most seconds it may take. Default: 120."},
+            }),
+            vec!["command"],
+        ),
+        Tool::Write => (
+            "Creates a text file, with the folders on the way, or replaces all of one that you have \
+             read. At most 1 MiB. Use `edit` to change a part.",
+            json!({
+                "path": {"type": "string", "maxLength": Limits::PATH,
+                    "description": "The file, relative to the workspace or absolute."},
+                "content": {"type": "string", "maxLength": Limits::CONTENT,
+                    "description": "All of its content."},
+            }),
+            vec!["path", "content"],
+        ),
+        Tool::Edit => (
+            "Changes parts of a text file. Each `old` must be in the file exactly once (or set \
+             `all`), spaces and line breaks included. The edits are made in order, each on the \
+             result of the one before, and all or none. Line ends stay as they are.",
+            json!({
+                "path": {"type": "string", "maxLength": Limits::PATH,
+                    "description": "The file, relative to the workspace or absolute."},
+                "edits": {"type": "array", "minItems": 1, "maxItems": Limits::EDITS, "items": {
+                    "type": "object",
+                    "properties": {
+                        "old": {"type": "string", "minLength": 1, "maxLength": Limits::CONTENT,
+                            "description": "The text that is there, without line numbers."},
+                        "new": {"type": "string", "maxLength": Limits::CONTENT,
+                            "description": "The text that takes its place."},
+                        "all": {"type": "boolean", "description": "Replace every occurrence."},
+                    },
+                    "required": ["old", "new"],
+                    "additionalProperties": false,
+                }},
+            }),
+            vec!["path", "edits"],
+        ),
+        Tool::Exec => return None,
     };
     Some(ToolSpec {
         name: tool.name(),
@@ -111,11 +188,17 @@ mod tests {
         for tool in Tool::ALL {
             let Some(spec) = spec(tool) else { continue };
             for name in spec.parameters["properties"].as_object().unwrap().keys() {
-                let error = Call::parse(spec.name, &json!({ name: {} })).unwrap_err();
-                assert!(
-                    !matches!(error, crate::CallError::UnknownArgument { .. }),
-                    "{tool}: {name}"
-                );
+                // Which arguments `git` has depends on what it looks at.
+                let ops = ["status", "diff", "log", "show", "blame"];
+                let is_taken = ops.iter().any(|op| {
+                    let arguments = match tool {
+                        Tool::Git if name != "op" => json!({ "op": op, name: {} }),
+                        _ => json!({ name: {} }),
+                    };
+                    let error = Call::parse(spec.name, &arguments).unwrap_err();
+                    !matches!(error, crate::CallError::UnknownArgument { .. })
+                });
+                assert!(is_taken, "{tool}: {name}");
             }
         }
     }

@@ -6,12 +6,17 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod bash;
 mod exec;
 mod explain;
+mod git;
+mod hostile_git;
 mod laws;
 mod paths;
+mod repository;
 mod sealed;
 mod world;
+mod write;
 
 /// A file that isn't listed above would never run.
 #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use deputize_authority::{
-    Bounds, Grant, Layer, Level, Preset, Promise, Root, Set, Workspace, WorkspaceMode,
+    Bounds, Grant, Layer, Level, Preset, Promise, Root, Set, Tool, Workspace, WorkspaceMode,
 };
 use deputize_gate::{Context, Fact, Kind, Outcome, PathFact, ProgramFact};
 
@@ -27,6 +27,25 @@ pub(crate) fn grant(preset: Preset) -> Grant {
                 ..Bounds::ANY
             },
         )
+}
+
+/// A grant of some tools in a mode of the workspace; `/lib/read` may be read, not written.
+pub(crate) fn grant_with(preset: Preset, mode: WorkspaceMode, tools: &[Tool]) -> Grant {
+    let workspace = Workspace {
+        mode,
+        ..grant(preset).workspace().clone()
+    };
+    let bounds = Bounds {
+        read: Set::only([root("/w"), root("/lib/docs"), root("/lib/read")]),
+        write: Set::only([root("/w"), root("/lib/docs")]),
+        tools: Set::only(tools.iter().copied()),
+        ..preset.bounds()
+    };
+    let commands = match preset {
+        Preset::ReadOnly => Set::Any,
+        _ => bounds.commands.clone(),
+    };
+    Grant::of_principal(preset, workspace, Bounds { commands, ..bounds })
 }
 
 pub(crate) fn context(grant: &Grant) -> Context<'_> {
