@@ -1,5 +1,6 @@
 //! What a person should know about a child before it starts: the rows of the spawn card, and of a dry
-//! run (S3). Every row is whole: what a person agrees to isn't cut.
+//! run (S3). What a person agrees to isn't cut: only the task and a schema, which give no rights, are
+//! shown by their beginning.
 
 use deputize_authority::{Dimension, Grant, Set, WorkspaceMode, escape};
 use deputize_boundary::BoundaryPlan;

@@ -57,7 +57,8 @@ impl Child {
     /// `events` are told to a face; `words` come from one.
     ///
     /// # Errors
-    /// Only what keeps a run from starting, an open question among it. Everything after that is in the result.
+    /// Only what keeps a run from starting, an open question among it. Everything after that is in the
+    /// result.
     pub async fn run(
         self,
         boundaries: Boundaries,
