@@ -234,22 +234,25 @@ fn map_owners(plan: &BoundaryPlan, kernel: u32) -> Result<Handed, BoundaryError>
         );
         let mut trees = Trees::default();
         if mapped && mount.at.exists() {
-            let mut map = |path: &Path| map_owner(path, kernel, &mut namespaces).map(Some);
             let place = root::place_of_copy(&mount.what);
-            trees.copy = place.map_or(Ok(None), &mut map)?;
-            trees.host = map(&mount.at)?;
+            trees.copy = place
+                .map(|path| map_owner(path, Step::Copy, kernel, &mut namespaces))
+                .transpose()?;
+            let step = Step::IdmappedMount;
+            trees.host = Some(map_owner(&mount.at, step, kernel, &mut namespaces)?);
         }
         handed.push(trees);
     }
     Ok(handed)
 }
 
+/// Clones one, with its owner mapped; `step` is the one that fails where it can't be.
 fn map_owner(
     path: &Path,
+    step: Step,
     kernel: u32,
     namespaces: &mut Vec<((u32, u32), OwnedFd)>,
 ) -> Result<OwnedFd, BoundaryError> {
-    let step = Step::IdmappedMount;
     let tree = root::clone_tree(path).on(step, path)?;
     let stat = rustix::fs::fstat(&tree).on(step, path)?;
     let owner = (stat.st_uid, stat.st_gid);

@@ -34,7 +34,7 @@ mod user;
 
 pub use cage::{Missing, cage};
 pub use canary::{Canary, Leak, search_every_byte};
-pub use disk::SmallDisk;
+pub use disk::{OverlayDisk, SmallDisk};
 pub use environment::{Invocation, TestEnv};
 pub use listed::forgotten_test_files;
 pub use patience::{PATIENCE, until};

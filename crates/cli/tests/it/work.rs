@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::MetadataExt as _;
 
-use deputize_testkit::{Missing, TestEnv, alive, cage, processes_naming, until};
+use deputize_testkit::{
+    Missing, OrdinaryUser, OverlayDisk, TestEnv, alive, cage, processes_naming, until,
+};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -464,4 +467,54 @@ fn without_a_yes_no_writing_child_starts() {
     let outcome = env.run(["run", "--model", &model, "Go."]).expect_code(2);
     assert_eq!(refused_code(&outcome), "confirmation_needed");
     assert!(crate::scene::runs(&env).is_empty());
+}
+
+/// C2: where the state lies on an overlay, as in most containers, the folder is copied whole, and the
+/// run says so; the child works as it does elsewhere. Root, whose copies need their owner mapped, is
+/// told what to do.
+#[test]
+fn without_an_overlay_the_folder_is_copied_and_that_is_said() {
+    let (Some(disk), Some(user)) = (OverlayDisk::mount(), OrdinaryUser::for_root()) else {
+        println!("only root can mount such a disk");
+        return;
+    };
+    let turns = json!([
+        bash("echo new > made; rm notes.txt; sh test.sh"),
+        say("Done.")
+    ]);
+    let run = |env: &TestEnv, state: &str| {
+        env.lay(|tree| {
+            tree.file("test.sh", "echo tested\n")
+                .file("notes.txt", "kept\n");
+        });
+        let state = disk.path().join(state);
+        fs::create_dir(&state).unwrap();
+        if env.root().metadata().unwrap().uid() != 0 {
+            user.give(&state);
+        }
+        let before = snapshot(env);
+        let model = script(env, &json!({ "turns": turns }));
+        let outcome = env
+            .call(["run", "--allow", "shell", "--model", &model, "Go."])
+            .env("XDG_STATE_HOME", &state)
+            .run();
+        assert_eq!(snapshot(env), before);
+        outcome
+    };
+    let env = TestEnv::for_user(env!("CARGO_BIN_EXE_deputize"), user);
+    let outcome = run(&env, "theirs").expect_code(0);
+    assert!(
+        outcome.err().contains("the folder was copied whole"),
+        "{outcome}"
+    );
+    for change in ["+ made", "- notes.txt"] {
+        assert!(outcome.out().contains(change), "{outcome}");
+    }
+    let outcome = run(&scene(), "roots").expect_code(1);
+    let said = outcome
+        .out()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(said.contains("set XDG_STATE_HOME to a folder"), "{outcome}");
 }

@@ -78,8 +78,10 @@ impl Last<'_> {
                 kept_back: None,
             })
             .collect();
-        let writes = !self.child.granted.grant.bounds().write.is_none();
-        if writes && result.usage.commands > 0 {
+        let grant = &self.child.granted.grant;
+        let writes = !grant.bounds().write.is_none();
+        let direct = writes && !grant.workspace().mode.is_copy();
+        if direct && result.usage.commands > 0 {
             result.warnings.push(
                 "changes: commands ran in the folder itself; what they changed is not observed"
                     .to_owned(),

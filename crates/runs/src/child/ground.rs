@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use deputize_authority::Grant;
+use deputize_authority::{Grant, Refusal};
 use deputize_boundary::plan::CopyPlace;
 use deputize_boundary::{BoundaryError, Step};
 use deputize_workspace::{
@@ -46,17 +46,37 @@ impl Ground {
                 copy.remove().await?;
                 let why = Some(error.to_string());
                 let copy = RunCopy::make(&wanted, CopyKind::Mirror, why).await?;
-                let hosted = boundaries.get(copy.shown_by(&wanted)).await?;
-                Ok(Self {
-                    hosted,
-                    copy: Some(copy),
-                })
+                match boundaries.get(copy.shown_by(&wanted)).await {
+                    Ok(hosted) => Ok(Self {
+                        hosted,
+                        copy: Some(copy),
+                    }),
+                    Err(error) => {
+                        copy.remove().await?;
+                        Err(unmappable(error))
+                    }
+                }
             }
             Err(error) => {
                 copy.remove().await?;
                 Err(error)
             }
         }
+    }
+}
+
+/// As root a copy belongs to the person on disk and to nobody inside, which some file systems can't
+/// show.
+fn unmappable(error: RunError) -> RunError {
+    match error {
+        RunError::Boundary(error) if no_overlay(&error) => RunError::Refused(Refusal::new(
+            "copy_unmappable",
+            "workspace",
+            format!("no copy of the folder can be shown inside: {error}"),
+            "run it as an ordinary user, or set XDG_STATE_HOME to a folder on a file system that can \
+             map owners (ext4, xfs, btrfs, tmpfs)",
+        )),
+        other => other,
     }
 }
 
