@@ -6,6 +6,7 @@
 
 mod args;
 mod commands;
+mod driving;
 mod failure;
 mod output;
 mod question;

@@ -1,24 +1,22 @@
 //! `deputize run`: a task for a child, and its result.
 
 use std::io::Read as _;
-use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use deputize_agent::CancelReason;
 use deputize_authority::{Channel, Preset, WorkspaceMode};
 use deputize_boundary::{PinnedProgram, harden_supervisor};
 use deputize_model::{Edge, Sleeper};
-use deputize_runs::{Boundaries, Child, Finished, Look, RunError, Spawner, Word, on_main_thread};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use deputize_runs::{Child, Finished, Look, RunError, on_main_thread};
 
 use crate::args::Run;
+use crate::driving::{RealTime, drive};
 use crate::failure::{self, Voice};
 use crate::output::{print, print_json};
 use crate::question::{self, Answer};
 use crate::request::request;
-use crate::{show, status};
+use crate::show;
+use crate::status::Style;
 
 pub(crate) fn main(args: Run) -> ExitCode {
     let voice = Voice::of(args.json);
@@ -57,7 +55,8 @@ fn begin(args: Run) -> Result<ExitCode, RunError> {
     confirm(&mut child, &args)?;
     harden_supervisor()?;
     let mode = child.planned().grant.workspace().mode;
-    let finished = on_main_thread(|spawner| drive(child, spawner, program, &args))?;
+    let style = Style::of(args.quiet, args.json);
+    let finished = on_main_thread(|spawner| drive(child, spawner, program, style))?;
     show(&finished, mode, &args);
     Ok(ExitCode::from(finished.result.status.exit_code()))
 }
@@ -102,66 +101,6 @@ fn offer_scout(args: &Run) -> Option<String> {
     (answer == Answer::Yes).then(|| "scout".to_owned())
 }
 
-/// Everything that runs beside the main thread.
-fn drive(
-    child: Child,
-    spawner: Spawner,
-    program: PinnedProgram,
-    args: &Run,
-) -> Result<Finished, RunError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|source| RunError::State {
-            doing: "start the runtime of",
-            path: "deputize".into(),
-            source,
-        })?;
-    runtime.block_on(async {
-        let (tell, events) = mpsc::unbounded_channel();
-        let (say, words) = mpsc::unbounded_channel();
-        let watching = tokio::spawn(stop_on_signals(say));
-        let showing = tokio::spawn(status::show(
-            events,
-            status::Style::of(args.quiet, args.json),
-        ));
-        let boundaries = Boundaries::new(spawner, program);
-        let finished = child.run(boundaries, tell, words).await;
-        watching.abort();
-        // The channel is closed: the face clears its line and ends. It can't fail.
-        let _ = showing.await;
-        finished
-    })
-}
-
-/// Turns the signals that end a program into words to the run, so that it ends with a result.
-async fn stop_on_signals(say: mpsc::UnboundedSender<Word>) {
-    let listen = |kind| signal(kind).ok();
-    let mut interrupt = listen(SignalKind::interrupt());
-    let mut terminate = listen(SignalKind::terminate());
-    let mut hang_up = listen(SignalKind::hangup());
-    loop {
-        let reason = tokio::select! {
-            () = heard(&mut interrupt) => CancelReason::Person,
-            () = heard(&mut terminate) => CancelReason::HostEnds,
-            () = heard(&mut hang_up) => CancelReason::HostEnds,
-        };
-        if say.send(Word::Cancel(reason)).is_err() {
-            return;
-        }
-    }
-}
-
-async fn heard(signal: &mut Option<tokio::signal::unix::Signal>) {
-    match signal {
-        Some(signal) => {
-            signal.recv().await;
-        }
-        None => std::future::pending().await,
-    }
-}
-
 fn show(finished: &Finished, mode: WorkspaceMode, args: &Run) {
     if args.json {
         print_json(&finished.result);
@@ -185,13 +124,5 @@ impl Edge for Outside {
 
     fn sleeper(&self) -> Arc<dyn Sleeper> {
         Arc::new(RealTime)
-    }
-}
-
-struct RealTime;
-
-impl Sleeper for RealTime {
-    fn sleep(&self, millis: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(tokio::time::sleep(std::time::Duration::from_millis(millis)))
     }
 }

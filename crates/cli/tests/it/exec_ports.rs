@@ -33,10 +33,10 @@ fn fetched(port: u16, path: &str) -> String {
     let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else {
         return String::new();
     };
-    let asked = write!(stream, "GET {path} HTTP/1.0\r\n\r\n");
+    // A connection that is closed at once may fail either: then there is no answer.
+    let _ = write!(stream, "GET {path} HTTP/1.0\r\n\r\n");
     let mut answer = String::new();
-    let read = stream.read_to_string(&mut answer);
-    assert!(asked.is_ok() || read.is_err());
+    let _ = stream.read_to_string(&mut answer);
     answer
 }
 
