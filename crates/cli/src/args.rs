@@ -204,7 +204,7 @@ pub(crate) struct Explain {
     /// All its arguments as a JSON object.
     #[arg(long, value_name = "JSON", conflicts_with_all = ["path", "pattern"])]
     pub(crate) args: Option<String>,
-    /// The preset whose grant a child's call meets; `read-only` when absent.
+    /// The preset whose grant a child's call meets; the least that has the tool when absent.
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,
     /// The folder that the call's child works in.

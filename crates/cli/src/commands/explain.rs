@@ -37,7 +37,8 @@ fn one(args: &Explain) -> Result<ExitCode, RunError> {
         Desk::for_command(&look, args)?.explain_command(args)?
     } else {
         let (tool, arguments) = call(args)?;
-        Desk::for_child(&look, preset(args), args.workdir.clone())?.explain(&tool, &arguments)?
+        let preset = preset(args, &tool);
+        Desk::for_child(&look, preset, args.workdir.clone())?.explain(&tool, &arguments)?
     };
     if args.json {
         print_json(&explanation);
@@ -47,8 +48,13 @@ fn one(args: &Explain) -> Result<ExitCode, RunError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn preset(args: &Explain) -> &str {
-    args.preset.as_deref().unwrap_or("read-only")
+/// The preset that was named, else the smallest one that has the tool.
+fn preset<'a>(args: &'a Explain, tool: &str) -> &'a str {
+    args.preset.as_deref().unwrap_or(match tool {
+        "bash" | "write" | "edit" => "general",
+        "git" => "read-only-git",
+        _ => "read-only",
+    })
 }
 
 fn around() -> Result<Look, RunError> {
@@ -88,6 +94,12 @@ fn call(args: &Explain) -> Result<(String, Value), RunError> {
                         .clone()
                         .map(|value| (name.to_owned(), Value::String(value))),
                 );
+            }
+            // Where a change is made decides, not what it is.
+            match tool.as_str() {
+                "write" => object.extend([("content".to_owned(), json!(""))]),
+                "edit" => object.extend([("edits".to_owned(), json!([{"old": "…", "new": ""}]))]),
+                _ => {}
             }
             Value::Object(object)
         }
@@ -163,7 +175,7 @@ fn answer(look: &Look, args: &Explain, line: &[u8]) -> Result<Explanation, RunEr
         object.remove(name);
     }
     let workdir = root.map(PathBuf::from).or_else(|| args.workdir.clone());
-    Desk::for_child(look, preset(args), workdir)?.explain(&tool, &Value::Object(object))
+    Desk::for_child(look, preset(args, &tool), workdir)?.explain(&tool, &Value::Object(object))
 }
 
 /// A grant and its planned boundary, to hold calls against.

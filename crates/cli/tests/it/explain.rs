@@ -79,8 +79,23 @@ fn every_call_is_explained() {
         ),
         (
             &["--tool", "write", "--path", "x"],
+            "allow",
+            "write.contained",
+        ),
+        (
+            &["--tool", "edit", "--path", ".git/hooks/pre-commit"],
+            "deny",
+            "write.protected_git",
+        ),
+        (
+            &["--tool", "write", "--path", "x", "--preset", "read-only"],
             "deny",
             "tool.not_granted",
+        ),
+        (
+            &["--tool", "git", "--args", r#"{"op": "log"}"#],
+            "allow",
+            "git.read",
         ),
         (&["--tool", "rm", "--path", "x"], "deny", "tool.unknown"),
         (
@@ -93,7 +108,13 @@ fn every_call_is_explained() {
             "deny",
             "admin.denied",
         ),
-        (&["rm -rf /"], "deny", "tool.not_granted"),
+        (&["rm -rf /"], "allow", "bash.contained"),
+        (&["true; deputize approve 1"], "deny", "admin.denied"),
+        (
+            &["--preset", "read-only", "rm -rf /"],
+            "deny",
+            "tool.not_granted",
+        ),
     ] {
         let call = |more: &[&str]| {
             env.run(["explain"].iter().chain(more).chain(arguments))

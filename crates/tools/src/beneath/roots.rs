@@ -58,9 +58,7 @@ impl Roots {
         }
         if let Ok(found) = roots.find(workspace.path()) {
             let identity = found.identity();
-            if !workspace.mode.is_copy()
-                && (identity.device, identity.inode) != (workspace.device, workspace.inode)
-            {
+            if (identity.device, identity.inode) != (workspace.device, workspace.inode) {
                 return Err(OpenError::WorkspaceChanged);
             }
         }
