@@ -27,6 +27,21 @@ pub(crate) enum Command {
     /// Run a command in a boundary: the current folder read-only, nothing else of home, no network.
     #[command(after_help = EXEC_CODES)]
     Exec(Exec),
+    /// Show what a run changed in its copy of the workspace.
+    #[command(after_help = DIFF_CODES)]
+    Diff(Diff),
+    /// Bring what a run changed to the workspace, all of it or nothing.
+    #[command(after_help = APPLY_CODES)]
+    Apply(Apply),
+    /// Take back what was applied, as one change.
+    #[command(after_help = APPLY_CODES)]
+    Undo(Undo),
+    /// Throw a run's copy away; the workspace stays as it is.
+    #[command(after_help = DIFF_CODES)]
+    Discard(Discard),
+    /// Remove copies that were applied or hold nothing; with a limit, old or large ones.
+    #[command(after_help = DIFF_CODES)]
+    Gc(Gc),
     /// Say what this machine can enforce, and prove it by trying.
     Doctor(Doctor),
     /// Look at the ledgers of runs, and check them.
@@ -45,6 +60,11 @@ pub(crate) enum Command {
 
 const RUN_CODES: &str = "Exit codes: 0 ok, 1 error, 2 request refused, 3 blocked, \
                          4 budget exhausted, 130 cancelled.";
+
+const DIFF_CODES: &str = "Exit codes: 0 done, 1 a failure, 2 refused and nothing changed.";
+
+const APPLY_CODES: &str = "Exit codes: 0 done, 1 a failure, 2 refused and nothing changed, 4 done but \
+                           for what is in conflict (--partial).";
 
 const EXEC_CODES: &str = "Exit codes: the command's own; 128+N when signal N ended it; 125 a failure \
                           of deputize, 126 refused or not executable, 127 no such program.";
@@ -149,6 +169,94 @@ pub(crate) struct Exec {
     /// The command and its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Diff {
+    /// The run, by its id or the end of it.
+    pub(crate) run: String,
+    /// Show only these files and folders, relative to the workspace.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Show a line for each change, with its number of lines.
+    #[arg(long, conflicts_with_all = ["json", "name_only"])]
+    pub(crate) stat: bool,
+    /// Show nothing but the paths.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) name_only: bool,
+    /// Print the manifest as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Apply {
+    /// The run, by its id or the end of it.
+    pub(crate) run: String,
+    /// Don't ask.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// The hash that `deputize diff` ended with: refuse when the copy holds anything else by now.
+    #[arg(long, value_name = "HASH")]
+    pub(crate) manifest: Option<String>,
+    /// Apply this path too, though it is held back. May be repeated.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) include: Vec<PathBuf>,
+    /// Leave what is in conflict as it is, and do the rest.
+    #[arg(long)]
+    pub(crate) partial: bool,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Report the outcome as one JSON object; asks nothing.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Undo {
+    /// The run, by its id or the end of it.
+    pub(crate) run: String,
+    /// Don't ask.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Leave what was changed since as it is, and take back the rest.
+    #[arg(long)]
+    pub(crate) partial: bool,
+    /// Report the outcome as one JSON object; asks nothing.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Discard {
+    /// The run, by its id or the end of it.
+    pub(crate) run: String,
+    /// Don't ask.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Report the outcome as one JSON object; asks nothing.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Gc {
+    /// Remove copies of at least so many days.
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) older_than: Option<u64>,
+    /// Remove the oldest copies until the others take no more than this.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) keep_bytes: Option<u64>,
+    /// By age or size, remove copies with unapplied changes too.
+    #[arg(long)]
+    pub(crate) unapplied: bool,
+    /// Show what would be removed, and remove nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print the copies as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

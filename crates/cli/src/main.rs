@@ -50,6 +50,11 @@ fn main() -> ExitCode {
     let code = match args.command {
         Command::Run(args) => commands::run::main(args),
         Command::Exec(args) => commands::exec::main(args),
+        Command::Diff(args) => commands::diff::main(&args),
+        Command::Apply(args) => commands::apply::main(&args),
+        Command::Undo(args) => commands::undo::main(&args),
+        Command::Discard(args) => commands::discard::main(&args),
+        Command::Gc(args) => commands::gc::main(&args),
         Command::Doctor(args) => commands::doctor::main(&args),
         Command::Audit(args) => commands::audit::main(&args),
         Command::Explain(args) => commands::explain::main(&args),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use deputize_authority::{Refusal, escape};
 use deputize_boundary::BoundaryError;
 use deputize_ledger::{AppendError, OpenError};
+use deputize_workspace::CopyError;
 
 /// A failure of our own, or a refusal. A child that fails has a result and isn't one of these.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,9 @@ pub enum RunError {
     /// The ledger didn't take an event.
     #[error("the ledger can't be written")]
     Ledger(#[from] AppendError),
+    /// A copy of a workspace couldn't be made, read or applied.
+    #[error(transparent)]
+    Copy(CopyError),
     /// There is no such run, or several.
     #[error("{0}")]
     Lookup(String),
@@ -66,6 +70,7 @@ impl RunError {
                 reason,
                 "free space on the disk that holds the state: no run goes on without its ledger",
             ),
+            Self::Copy(error) => error.refusal(),
             Self::Lookup(_) => Refusal::new(
                 "run_not_found",
                 "run",
@@ -73,6 +78,15 @@ impl RunError {
                 "`deputize audit show` without an id lists the runs",
             ),
             Self::Ending => Refusal::new("ending", "program", reason, "start it again"),
+        }
+    }
+}
+
+impl From<CopyError> for RunError {
+    fn from(error: CopyError) -> Self {
+        match error {
+            CopyError::Refused(refusal) => Self::Refused(refusal),
+            other => Self::Copy(other),
         }
     }
 }

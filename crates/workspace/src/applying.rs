@@ -1,6 +1,7 @@
 //! Applying a copy and taking it back, from a working copy's side.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use deputize_authority::Refusal;
 
@@ -9,7 +10,7 @@ use crate::apply::{
     Transaction, Wanted, left_out, recover, staying, take_turn, umask,
 };
 use crate::bases::Basis;
-use crate::copy::WorkingCopy;
+use crate::copy::{FOLDER, WorkingCopy};
 use crate::manifest::Manifest;
 use crate::mounts::is_mounted_below;
 use crate::rel_path::RelPath;
@@ -45,6 +46,12 @@ impl WorkingCopy {
             Some(told) if told.left.is_empty() => CopyState::Applied,
             Some(_) => CopyState::PartlyApplied,
         })
+    }
+
+    /// Whether a kill left a run's copy half applied, by a look at the end of its journal alone.
+    #[must_use]
+    pub fn is_unfinished(run: &Path) -> bool {
+        Journal::ends_open(&run.join(FOLDER).join("journal.jsonl"))
     }
 
     /// Finishes, or takes back, what a kill cut off: nothing where nothing was.

@@ -1,10 +1,16 @@
 //! One file per command.
 
+pub(crate) mod apply;
 pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod completions;
+mod copies;
+pub(crate) mod diff;
+pub(crate) mod discard;
 pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod explain;
+pub(crate) mod gc;
 pub(crate) mod man;
 pub(crate) mod run;
+pub(crate) mod undo;

@@ -1,6 +1,7 @@
 //! Results, plans and events as text for people. Foreign text is escaped here and nowhere else.
 
 mod card;
+mod diff;
 mod event;
 mod facts;
 mod plan;
@@ -8,6 +9,10 @@ mod result;
 mod text;
 
 pub(crate) use card::card;
+pub(crate) use diff::{
+    Colours, change as diff_change, exceptions as diff_exceptions, listed as diff_listed,
+    stat as diff_stat, sums as diff_sums,
+};
 pub(crate) use event::event;
 pub(crate) use plan::{exec_plan, plan};
 pub(crate) use result::result;

@@ -16,6 +16,7 @@ mod bad_folder;
 mod bad_input;
 mod card;
 mod completions;
+mod copies;
 mod doctor;
 mod exec;
 mod exec_attacks;

@@ -153,6 +153,26 @@ impl Journal {
         }
     }
 
+    /// Whether the last line isn't one that ends a transaction. What can't be read is left to whoever
+    /// reads it whole.
+    pub(crate) fn ends_open(path: &Path) -> bool {
+        use std::os::unix::fs::FileExt as _;
+        let Ok(file) = File::open(path) else {
+            return false;
+        };
+        let length = file.metadata().map_or(0, |meta| meta.len());
+        let tail = length.min(LAST_LINE);
+        let mut text = vec![0u8; usize::try_from(tail).unwrap_or(0)];
+        if length == 0 || file.read_exact_at(&mut text, length - tail).is_err() {
+            return false;
+        }
+        let body = text.strip_suffix(b"\n").unwrap_or_default();
+        let last = body.rsplit(|byte| *byte == b'\n').next();
+        // A last line that is longer than what was read lists what was left: it is an end too, or
+        // reading all of it tells that there is nothing to do.
+        !last.is_some_and(|line| line.starts_with(b"{\"end\""))
+    }
+
     /// Writes lines; they are on the disk when this returns.
     pub(crate) fn write(&mut self, lines: Vec<Line>) -> Result<(), CopyError> {
         let mut bytes = Vec::new();
@@ -229,6 +249,9 @@ impl Journal {
         net
     }
 }
+
+/// Bytes of a journal's end that tell whether it is one: more than an end without a list has.
+const LAST_LINE: u64 = 4_096;
 
 /// Stands at the end of a line that a kill tore: no JSON has it.
 const TORN: u8 = 0x18;
