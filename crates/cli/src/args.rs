@@ -42,6 +42,9 @@ pub(crate) enum Command {
     /// Remove copies that were applied or hold nothing; with a limit, old or large ones.
     #[command(after_help = DIFF_CODES)]
     Gc(Gc),
+    /// Watch a recorded child fix a test and try what it shouldn't, on a project of its own.
+    #[command(after_help = DEMO_CODES)]
+    Demo(Demo),
     /// Say what this machine can enforce, and prove it by trying.
     Doctor(Doctor),
     /// Look at the ledgers of runs, and check them.
@@ -65,6 +68,7 @@ const DIFF_CODES: &str = "Exit codes: 0 done, 1 a failure, 2 refused and nothing
 
 const APPLY_CODES: &str = "Exit codes: 0 done, 1 a failure, 2 refused and nothing changed, 4 done but \
                            for what is in conflict (--partial).";
+const DEMO_CODES: &str = "Exit codes: 0 everything held, 1 something did not, 2 refused.";
 
 const EXEC_CODES: &str = "Exit codes: the command's own; 128+N when signal N ended it; 125 a failure \
                           of deputize, 126 refused or not executable, 127 no such program.";
@@ -255,6 +259,13 @@ pub(crate) struct Gc {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Print the copies as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Demo {
+    /// Print what was seen as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 }

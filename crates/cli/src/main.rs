@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         Command::Undo(args) => commands::undo::main(&args),
         Command::Discard(args) => commands::discard::main(&args),
         Command::Gc(args) => commands::gc::main(&args),
+        Command::Demo(args) => commands::demo::main(&args),
         Command::Doctor(args) => commands::doctor::main(&args),
         Command::Audit(args) => commands::audit::main(&args),
         Command::Explain(args) => commands::explain::main(&args),

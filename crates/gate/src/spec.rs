@@ -182,6 +182,16 @@ mod tests {
     use super::*;
     use crate::Call;
 
+    /// D4: a tool that no schema describes would be no tool to the budget, and run uncharged.
+    #[test]
+    fn every_tool_of_a_childs_preset_is_described() {
+        for preset in deputize_authority::Preset::FOR_CHILDREN {
+            for tool in preset.bounds().tools.items() {
+                assert!(spec(*tool).is_some(), "{preset}: {tool}");
+            }
+        }
+    }
+
     /// A schema that names an argument which the gate refuses would send models into denials.
     #[test]
     fn g1_the_gate_takes_exactly_what_the_schemas_name() {

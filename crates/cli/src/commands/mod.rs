@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod completions;
 mod copies;
+pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod discard;
 pub(crate) mod doctor;

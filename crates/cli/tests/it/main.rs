@@ -17,6 +17,7 @@ mod bad_input;
 mod card;
 mod completions;
 mod copies;
+mod demo;
 mod doctor;
 mod exec;
 mod exec_attacks;
