@@ -184,10 +184,11 @@ fn is_env_file(name: &[u8]) -> bool {
 }
 
 fn has_key_store_extension(name: &[u8]) -> bool {
-    [".p12", ".pfx", ".kdbx", ".jks", ".keystore", ".ppk"]
-        .iter()
-        .any(|end| ends_with(name, end))
+    KEY_STORE_ENDS.iter().any(|end| ends_with(name, end))
 }
+
+/// Ends of the names of key stores.
+const KEY_STORE_ENDS: [&str; 6] = [".p12", ".pfx", ".kdbx", ".jks", ".keystore", ".ppk"];
 
 /// The ends of a path that start with a component that begins with a dot.
 fn dotted_ends(path: &Path) -> impl Iterator<Item = &Path> {
@@ -216,7 +217,32 @@ fn ends_with(name: &[u8], end: &str) -> bool {
     start.is_some_and(|start| is(&name[start..], end))
 }
 
+impl SecretRules {
+    /// Globs (`**` for any folders, case aside) that cover every path that these rules deny, and
+    /// templates of environment files too: for programs that leave paths out by glob.
+    pub fn globs(&self) -> impl Iterator<Item = String> + '_ {
+        SECRET_CLASSES
+            .iter()
+            .filter(|class| !self.allowed.permits(&class.id.to_owned()))
+            .flat_map(SecretClass::globs)
+    }
+}
+
 impl SecretClass {
+    fn globs(&self) -> Vec<String> {
+        let mut globs: Vec<String> = self.files.iter().map(|name| format!("**/{name}")).collect();
+        match self.id {
+            "env_file" => globs.extend(["**/.env.*".to_owned(), "**/*.env".to_owned()]),
+            "key_store" => globs.extend(KEY_STORE_ENDS.map(|end| format!("**/*{end}"))),
+            _ => {}
+        }
+        for run in self.paths {
+            let run = run.join("/");
+            globs.extend([format!("**/{run}"), format!("**/{run}/**")]);
+        }
+        globs
+    }
+
     /// The words of a refusal.
     #[must_use]
     pub fn reason(&self, shown_path: &str) -> String {

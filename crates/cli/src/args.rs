@@ -311,7 +311,7 @@ pub(crate) enum AuditCommand {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// The tool: read, ls, find, grep or exec.
+    /// The tool: read, ls, find, grep, git, bash, write, edit or exec.
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
     /// Its path argument.

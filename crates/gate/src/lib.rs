@@ -46,7 +46,9 @@ pub use launch::{DEFAULT_SEARCH, Launch};
 pub use limits::Limits;
 pub use resolve::{PathError, resolve};
 pub use rule::{RULES, Rule, RuleRef};
-pub use sealed::{Bound, BoundLaunch, BoundPath, Fresh, Identity, Means, ReceiveError, Sealed};
+pub use sealed::{
+    Bound, BoundLaunch, BoundPath, Fresh, GitMeans, Identity, Means, ReceiveError, Sealed,
+};
 pub use spec::{ToolSpec, spec};
 pub use start::Start;
 pub use verdict::{Allowed, Asked, Contained, Denied, Verdict};

@@ -80,13 +80,19 @@ pub enum Means {
     /// It is a command line for the plain shell of a machine without bash.
     Sh,
     /// It is a look at a repository, through a script of ours for the plain shell.
-    Git {
-        /// Git's file.
-        git: Identity,
-        /// The paths that were judged, relative to the workspace, in the call's order.
-        #[serde(with = "exact::list")]
-        paths: Vec<PathBuf>,
-    },
+    Git(Box<GitMeans>),
+}
+
+/// What was judged of a look at a repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GitMeans {
+    /// Git's file.
+    pub git: Identity,
+    /// The paths of the look, relative to the workspace, in the call's order.
+    #[serde(with = "exact::list")]
+    pub paths: Vec<PathBuf>,
+    /// Globs of secrets that changed lines are not shown of.
+    pub hidden: Vec<String>,
 }
 
 /// A file or folder by what it is, not by what it is called.

@@ -91,7 +91,8 @@ pub fn spec(tool: Tool) -> Option<ToolSpec> {
              files), `diff` (working files against the index; with `staged` the index against HEAD; \
              with `rev` a revision or range such as `main..HEAD`), `log` (commits, newest first), \
              `show` (one commit, or with `path` that file at `rev`), `blame` (who last changed each \
-             line, as of `rev`). Filters, external diffs and submodules' own changes are left out.",
+             line, as of `rev`). Filters, external diffs, changes inside submodules and secrets are \
+             left out.",
             json!({
                 "op": {"type": "string", "enum": ["status", "diff", "log", "show", "blame"],
                     "description": "What to look at."},

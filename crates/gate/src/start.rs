@@ -43,9 +43,9 @@ impl Sealed<Call> {
                 let seconds = timeout_seconds.unwrap_or(Limits::COMMAND_SECONDS);
                 (shell(means, command)?, Vec::new(), Some(seconds))
             }
-            (Call::Git(look), Means::Git { git, paths }) => {
+            (Call::Git(look), Means::Git(means)) => {
                 let workspace = &bound.cwd.canonical;
-                let argv = git::arguments(look, &git.canonical, workspace, paths);
+                let argv = git::arguments(look, means, workspace);
                 let seconds = Limits::GIT_SECONDS;
                 (argv, git::variables(workspace), Some(seconds))
             }
@@ -66,7 +66,7 @@ fn shell(means: &Means, command: &str) -> Option<Vec<OsString>> {
     let words: &[&str] = match means {
         Means::Bash => &["bash", "--noprofile", "--norc", "-c", command],
         Means::Sh => &["sh", "-c", command],
-        Means::Literal | Means::Git { .. } => return None,
+        Means::Literal | Means::Git(_) => return None,
     };
     Some(words.iter().map(Into::into).collect())
 }

@@ -6,13 +6,13 @@
 
 use std::path::{Path, PathBuf};
 
-use deputize_authority::{Consent, Mode};
+use deputize_authority::{Consent, Mode, SecretRules};
 
 use super::judge::{Judge, Pass, Question, Refuse, Stop};
 use super::{paths, start};
 use crate::effect::shown;
 use crate::rule;
-use crate::{Bound, BoundLaunch, Class, Contained, Effect, Fact, GitLook, Means, Query};
+use crate::{Bound, BoundLaunch, Class, Contained, Effect, Fact, GitLook, GitMeans, Means, Query};
 
 const PROGRAMS: [&str; 2] = ["sh", "git"];
 
@@ -55,9 +55,22 @@ pub(crate) fn judge(judge: &mut Judge<'_>, look: &GitLook, facts: &[Fact]) -> Re
         bound: Bound::Launch(BoundLaunch {
             cwd,
             program: Some(sh),
-            means: Means::Git { git, paths: inside },
+            means: Means::Git(Box::new(GitMeans {
+                git,
+                paths: inside,
+                hidden: hidden(judge, look),
+            })),
         }),
     })
+}
+
+/// Secrets that were committed once are in the history: changed lines of them are left out (G9).
+fn hidden(judge: &Judge<'_>, look: &GitLook) -> Vec<String> {
+    if !look.shows_lines() {
+        return Vec::new();
+    }
+    let allowed = judge.context.grant.bounds().secrets.clone();
+    SecretRules::allowing(allowed).globs().collect()
 }
 
 fn effect(git: &Path, look: &GitLook) -> Effect {

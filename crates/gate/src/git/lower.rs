@@ -1,10 +1,10 @@
 //! From a look to the arguments and the environment of one program start.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{GitLook, GitOutput, Side};
-use crate::Limits;
+use crate::{GitMeans, Limits};
 
 /// The script between the sealed call and git. It is a constant: nothing of a call is in its text.
 const NEUTRAL: &str = include_str!("neutral.sh");
@@ -12,15 +12,11 @@ const NEUTRAL: &str = include_str!("neutral.sh");
 /// Names of files at the end of this need no more than their own line each.
 const SHORT: &str = "--format=%h %ad %an%d %s";
 
-/// What is started for a look. `paths` are those of the look, relative to the workspace.
-pub(crate) fn arguments(
-    look: &GitLook,
-    git: &Path,
-    workspace: &Path,
-    paths: &[PathBuf],
-) -> Vec<OsString> {
+/// What is started for a look.
+pub(crate) fn arguments(look: &GitLook, means: &GitMeans, workspace: &Path) -> Vec<OsString> {
+    let GitMeans { git, paths, hidden } = means;
     let mut argv = words(&["sh", "-c", NEUTRAL, "sh"]);
-    argv.push(git.into());
+    argv.push(git.canonical.clone().into());
     argv.push(workspace.into());
     argv.push(look.op().into());
     match look {
@@ -46,7 +42,7 @@ pub(crate) fn arguments(
             if *side == Side::Staged {
                 argv.push("--cached".into());
             }
-            revisions(&mut argv, rev.as_deref());
+            revisions(&mut argv, rev.as_deref().map(commit));
             argv.extend(paths.iter().map(|path| literal(path)));
         }
         GitLook::Log {
@@ -55,7 +51,7 @@ pub(crate) fn arguments(
             let limit = limit.unwrap_or(Limits::COMMITS_SHOWN);
             argv.push(format!("--max-count={limit}").into());
             argv.extend(commits(*output));
-            revisions(&mut argv, Some(rev.as_deref().unwrap_or("HEAD")));
+            revisions(&mut argv, Some(rev.as_deref().unwrap_or("HEAD").into()));
             argv.extend(paths.iter().map(|path| literal(path)));
         }
         GitLook::Show {
@@ -63,7 +59,7 @@ pub(crate) fn arguments(
         } => {
             let rev = rev.as_deref().unwrap_or("HEAD");
             argv.extend(commits(*output));
-            match (path, paths) {
+            match (path, paths.as_slice()) {
                 (Some(_), [path]) => {
                     let mut object = OsString::from(format!("{rev}:./"));
                     object.push(path);
@@ -71,7 +67,7 @@ pub(crate) fn arguments(
                     argv.push(object);
                     argv.push("--".into());
                 }
-                _ => revisions(&mut argv, Some(rev)),
+                _ => revisions(&mut argv, Some(commit(rev))),
             }
         }
         GitLook::Blame {
@@ -90,7 +86,18 @@ pub(crate) fn arguments(
             argv.extend(paths.iter().map(|path| path.clone().into_os_string()));
         }
     }
+    let left_out = |glob: &String| format!(":(exclude,icase,glob){glob}").into();
+    argv.extend(hidden.iter().map(left_out));
     argv
+}
+
+/// A revision that means a commit: a file's content could be named by its hash, and nobody would have
+/// judged its path. A range can mean nothing else.
+fn commit(rev: &str) -> String {
+    match rev.contains("..") {
+        true => rev.to_owned(),
+        false => format!("{rev}^{{commit}}"),
+    }
 }
 
 /// The variables that the start needs set.
@@ -157,7 +164,7 @@ fn plain_changes(output: GitOutput) -> Vec<OsString> {
 }
 
 /// A revision can't be taken for an option or a path, nor a path for a revision.
-fn revisions(argv: &mut Vec<OsString>, rev: Option<&str>) {
+fn revisions(argv: &mut Vec<OsString>, rev: Option<String>) {
     if let Some(rev) = rev {
         argv.push("--end-of-options".into());
         argv.push(rev.into());

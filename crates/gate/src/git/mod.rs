@@ -114,6 +114,15 @@ impl GitLook {
         }
     }
 
+    /// Whether lines of files are shown that no path in the call names.
+    pub(crate) fn shows_lines(&self) -> bool {
+        match self {
+            Self::Diff { output, .. } | Self::Log { output, .. } => *output == GitOutput::Patch,
+            Self::Show { path, output, .. } => path.is_none() && *output == GitOutput::Patch,
+            Self::Status { .. } | Self::Blame { .. } => false,
+        }
+    }
+
     pub(crate) fn rev(&self) -> Option<&str> {
         match self {
             Self::Status { .. } => None,

@@ -1,11 +1,11 @@
 //! G2: the chain behind a verdict, as text and as JSON.
 
-use deputize_authority::Preset;
+use deputize_authority::{Preset, Tool, WorkspaceMode};
 use deputize_gate::{Call, Fact, Launch, PathFact, admit, decide, explain};
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::world::{context, file, folder, grant, program};
+use crate::world::{context, file, folder, grant, grant_with, program};
 
 #[test]
 fn an_allowed_read() {
@@ -116,6 +116,67 @@ fn a_contained_start() {
       pass    path.inside: `/w` is a folder inside the readable roots
       pass    exec.contained: what the boundary contains needs no question
     "#);
+}
+
+#[test]
+fn a_question_and_a_protected_path() {
+    let grant = grant_with(Preset::General, WorkspaceMode::Direct, &[Tool::Write]);
+    let context = context(&grant);
+    let told = |path: &str| {
+        let call = admit("write", &json!({"path": path, "content": ""}), &context);
+        explain(call, &[Fact::Path(file("/w/a"))], &context).text()
+    };
+    assert_snapshot!(told("a"), @r"
+    ask by write.ask (built-in)
+      effect  replaces /w/a
+      pass    tool.granted: the grant lists the tool `write`
+      pass    path.inside: `/w/a` is a file inside the readable roots
+      ask     write.ask: it changes `/w/a` itself, not a copy
+    ");
+    assert_snapshot!(told("sub/.git/hooks/pre-commit"), @r"
+    deny by write.protected_git (built-in)
+      effect  replaces /w/sub/.git/hooks/pre-commit
+      pass    tool.granted: the grant lists the tool `write`
+      stop    write.protected_git: `/w/sub/.git/hooks/pre-commit` is protected: git runs or obeys it, outside the boundary
+      told    Denied (write.protected_git): `/w/sub/.git/hooks/pre-commit` is protected: git runs or obeys it, outside the boundary. Leave it as it is, and say in your answer what a person would have to change there.
+    ");
+}
+
+#[test]
+fn a_contained_command_and_a_look() {
+    let grant = grant_with(
+        Preset::General,
+        WorkspaceMode::CopyOnWrite,
+        &[Tool::Bash, Tool::Git],
+    );
+    let context = context(&grant);
+    let folder = Fact::Path(folder("/w"));
+    let call = admit("bash", &json!({"command": "make\ttest"}), &context);
+    let facts = [
+        folder.clone(),
+        program("bash", "/usr/bin/bash"),
+        program("sh", "/bin/dash"),
+    ];
+    assert_snapshot!(explain(call, &facts, &context).text(), @r"
+    allow (contained) by bash.contained (built-in)
+      effect  runs /usr/bin/bash
+      pass    tool.granted: the grant lists the tool `bash`
+      pass    path.inside: `/w` is a folder inside the readable roots
+      pass    bash.contained: what the boundary contains and a copy undoes needs no question
+    ");
+    let call = admit("git", &json!({"op": "log"}), &context);
+    let facts = [
+        folder,
+        program("sh", "/bin/dash"),
+        program("git", "/usr/bin/git"),
+    ];
+    assert_snapshot!(explain(call, &facts, &context).text(), @r"
+    allow by git.read (built-in)
+      effect  looks at the history with /usr/bin/git
+      pass    tool.granted: the grant lists the tool `git`
+      pass    path.inside: `/w` is a folder inside the readable roots
+      pass    git.read: a look at the history, with git kept from running anything, needs no question
+    ");
 }
 
 /// The explanation is the verdict: one judgement, told twice.

@@ -280,3 +280,56 @@ fn only_a_repository_of_the_workspace_is_looked_at() {
         repository.told(&json!({"op": "status"}));
     }
 }
+
+/// G9: what was committed once is not shown either, by whatever look, unless its class is allowed.
+#[test]
+fn g9_secrets_in_the_history_are_left_out() {
+    let repository = Repository::new();
+    let secrets = [
+        ".env",
+        "app/.env.local",
+        "deploy/prod.env",
+        "x/.SSH/config",
+        "k/id_rsa",
+        "k/store.P12",
+        ".aws/credentials",
+        ".config/gh/hosts.yml",
+        "home/.kube/deep/er/config",
+    ];
+    for path in secrets {
+        repository.write(path, "SECRET\n");
+    }
+    repository.write("src/plain.txt", "PLAIN\n");
+    repository.git(&["add", "-f", "."]);
+    repository.git(&["commit", "-q", "-m", "all of them"]);
+    let blob = repository.git(&["rev-parse", "HEAD:.env"]);
+    for path in secrets {
+        repository.write(path, "SECRET 2\n");
+    }
+    repository.write("src/plain.txt", "PLAIN 2\n");
+    for look in [
+        json!({"op": "show"}),
+        json!({"op": "log", "output": "patch"}),
+        json!({"op": "diff"}),
+        json!({"op": "diff", "rev": "HEAD~1"}),
+        json!({"op": "diff", "rev": "HEAD~1..HEAD"}),
+        json!({"op": "diff", "paths": [".", "src"]}),
+    ] {
+        let told = repository.told(&look);
+        assert!(told.contains("PLAIN"), "{look}: {told}");
+        assert!(!told.contains("SECRET"), "{look}: {told}");
+    }
+    // The control: git as anybody runs it shows each of them.
+    let told = repository.git(&["show"]);
+    assert_eq!(told.matches("+SECRET").count(), secrets.len());
+    // Nor does a hash reach what a path doesn't.
+    for look in [
+        json!({"op": "show", "rev": blob}),
+        json!({"op": "diff", "rev": blob, "path": "src/plain.txt"}),
+        json!({"op": "log", "rev": blob, "output": "patch"}),
+    ] {
+        let output = repository.look(&look);
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(!told.contains("SECRET"), "{look}: {told}");
+    }
+}

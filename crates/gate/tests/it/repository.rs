@@ -159,6 +159,7 @@ impl Repository {
             read: Set::only([workspace.root.clone()]),
             write: Set::none(),
             tools: Set::only([Tool::Git]),
+            secrets: Set::none(),
             ..Bounds::ANY
         };
         Grant::of_principal(Preset::ReadOnlyGit, workspace, Bounds::ANY)
