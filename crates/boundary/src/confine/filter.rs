@@ -226,6 +226,7 @@ fn sockets(level: Level) -> Rules {
 const WRITING: &[libc::c_long] = &[
     libc::SYS_mkdirat,
     libc::SYS_unlinkat,
+    libc::SYS_linkat,
     libc::SYS_renameat,
     libc::SYS_renameat2,
     libc::SYS_ftruncate,
