@@ -96,6 +96,11 @@ const ROWS: &[Row] = &[
     row("gate verdict", "p50 ≤ 50 µs, p99 ≤ 500 µs", program("gate")),
     row("ledger event", "≤ 20 µs", program("ledger")),
     row(
+        "copies",
+        "a look doesn't grow with the folder",
+        program("copies"),
+    ),
+    row(
         "request to first model call",
         "≤ 1/50 of a Pi child",
         beside_pi("first_call"),

@@ -53,6 +53,8 @@ impl Plan {
     }
 }
 
+const ELSEWHERE: &str = "another file system is mounted there";
+
 /// A step, with what was there when it was planned.
 #[derive(Debug, Clone)]
 pub(crate) struct Planned {
@@ -79,6 +81,8 @@ pub(crate) struct Planner<'a> {
     /// Paths that the base had and that stay.
     stays: &'a BTreeSet<RelPath>,
     umask: u32,
+    /// The file system of the workspace: names can be exchanged only within one.
+    device: u64,
     removed: BTreeSet<RelPath>,
     folders: BTreeSet<RelPath>,
     pub(crate) removals: Vec<Planned>,
@@ -94,6 +98,7 @@ impl<'a> Planner<'a> {
             base,
             stays,
             umask,
+            device: 0,
             removed: BTreeSet::new(),
             folders: BTreeSet::new(),
             removals: Vec::new(),
@@ -106,6 +111,8 @@ impl<'a> Planner<'a> {
 
     /// Plans everything: what goes from the deepest up, then what comes from the top down.
     pub(crate) fn plan(&mut self, wanted: &[Wanted]) -> Result<(), CopyError> {
+        let top = self.look(&RelPath::top())?;
+        self.device = top.map_or(0, |top| top.device);
         for one in wanted.iter().rev().filter(|one| one.to.is_none()) {
             self.removal(one)?;
         }
@@ -159,8 +166,8 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        if !self.has_folder(&one.path)? {
-            return self.conflict(one, "its folder isn't there any more");
+        if let Some(why) = self.lacks_folder(&one.path)? {
+            return self.conflict(one, why);
         }
         let was_folder = now.as_ref().is_some_and(|now| now.what == What::Folder);
         if was_folder && to.what != What::Folder && !self.empties(one)? {
@@ -186,6 +193,9 @@ impl<'a> Planner<'a> {
 
     /// Why what is there isn't what the change began from.
     fn in_the_way(&self, one: &Wanted, now: &Seen) -> Result<Option<&'static str>, CopyError> {
+        if now.device != self.device {
+            return Ok(Some(ELSEWHERE));
+        }
         if one.basis == Basis::Unsure {
             return Ok(Some("it was changed while the child worked on it"));
         }
@@ -230,15 +240,18 @@ impl<'a> Planner<'a> {
         Ok(false)
     }
 
-    fn has_folder(&self, path: &RelPath) -> Result<bool, CopyError> {
-        let Some(folder) = path.folder() else {
-            return Ok(false);
-        };
+    /// Why a path has no folder to come to.
+    fn lacks_folder(&self, path: &RelPath) -> Result<Option<&'static str>, CopyError> {
+        let folder = path.folder().unwrap_or_default();
         if self.folders.contains(&folder) {
-            return Ok(true);
+            return Ok(None);
         }
         let seen = self.look(&folder)?;
-        Ok(seen.is_some_and(|seen| seen.what == What::Folder))
+        Ok(match seen.filter(|seen| seen.what == What::Folder) {
+            None => Some("its folder isn't there any more"),
+            Some(seen) if seen.device != self.device => Some(ELSEWHERE),
+            Some(_) => None,
+        })
     }
 
     fn conflict(&mut self, one: &Wanted, why: &str) -> Result<(), CopyError> {

@@ -59,6 +59,34 @@ fn planted_repositories_hooks_and_configuration_are_held() {
     }
 }
 
+/// C2: nested repositories and submodules that are the person's: work in them comes, their git stays.
+#[test]
+fn work_in_submodules_comes_and_their_git_stays() {
+    for kind in KINDS {
+        let scene = Scene::new(kind, |tree| {
+            tree.file(".git/modules/sub/HEAD", "ref: refs/heads/main\n")
+                .file("sub/.git", "gitdir: ../.git/modules/sub\n")
+                .file("sub/src", "s")
+                .file("nested/.git/HEAD", "ref: refs/heads/main\n")
+                .file("nested/.gitignore", "out\n")
+                .file("nested/src", "s");
+        });
+        scene.edit(
+            "echo 2 > sub/src; echo 2 > nested/src; echo o > nested/out; echo o > sub/out; \
+             echo gitdir: /elsewhere > sub/.git; echo 2 > .git/modules/sub/HEAD; echo 2 > nested/.git/index",
+        );
+        for path in ["sub/.git", ".git/modules/sub/HEAD", "nested/.git/index"] {
+            assert!(why(&scene, path).starts_with("hold: "), "{kind:?} {path}");
+        }
+        for path in ["sub/src", "nested/src", "sub/out"] {
+            assert_eq!(why(&scene, path), "Some(Apply)", "{kind:?} {path}");
+        }
+        assert_eq!(why(&scene, "nested/out"), "Some(Skip)");
+        scene.apply();
+        assert_eq!(scene.text("sub/.git"), "gitdir: ../.git/modules/sub\n");
+    }
+}
+
 /// C2: a bare repository that is completed across the layers is one too, also at the top.
 #[test]
 fn a_repository_may_be_completed_across_the_layers() {

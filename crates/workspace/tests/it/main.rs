@@ -10,6 +10,7 @@ mod changes;
 mod disk;
 mod held;
 mod laws;
+mod marks;
 mod mirror;
 mod observe;
 mod scene;
