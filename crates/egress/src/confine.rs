@@ -107,3 +107,48 @@ fn landlock(base: &BaseUrl) -> Result<ABI, RulesetError> {
         LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => ABI::Unsupported,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+    use deputize_model::Plain;
+
+    use super::*;
+
+    /// What a relay says that it is held to, it is held to: the same attempts succeed before.
+    #[test]
+    fn what_is_said_to_hold_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let (own, other) = (listen(), listen());
+        let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+        let url = format!("http://127.0.0.1:{}", port(&own));
+        let base = BaseUrl::parse(&url, Plain::Loopback).unwrap();
+        let attempts = || {
+            let connects = |listener| TcpStream::connect((Ipv4Addr::LOCALHOST, port(listener)));
+            [
+                std::fs::write(&file, "x").is_ok(),
+                std::fs::read(&file).is_ok(),
+                connects(&other).is_ok(),
+                TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).is_ok(),
+                std::fs::read("/etc/hosts").is_ok() || !Path::new("/etc/hosts").exists(),
+                connects(&own).is_ok(),
+            ]
+        };
+        assert_eq!(attempts(), [true; 6]);
+        // Landlock holds a thread, and the test's own goes on.
+        std::thread::scope(|scope| {
+            let confined = scope.spawn(|| {
+                let Held { held, lacking } = confine(&base).unwrap();
+                assert_eq!(held.len() + lacking.len(), 5);
+                let says = |word: &str| held.iter().any(|held| held.contains(word));
+                let (files, tcp) = (!says("files"), !says("TCP"));
+                assert_eq!(attempts(), [files, files, tcp, tcp, true, true]);
+            });
+            confined.join().unwrap();
+        });
+        assert_eq!(attempts(), [true; 6]);
+    }
+}

@@ -52,7 +52,7 @@ impl ModelSettings {
                 "config_invalid",
                 "config",
                 format!("`{}`: {why}", escape(&path.to_string_lossy())),
-                "correct the file; `docs/reference` lists its keys",
+                "correct the file; `docs/configuration.md` lists its keys",
             )
         };
         let config = match text(&path).map_err(invalid)? {

@@ -420,3 +420,40 @@ fn a_missing_key_refuses_before_anything_starts() {
     );
     assert!(runs(&env).is_empty());
 }
+
+/// N3: an encrypted provider is spoken to when the system trusts it, and not a byte of a request goes to
+/// one that it doesn't.
+#[test]
+fn only_a_trusted_certificate_is_spoken_to() {
+    let speech = Speech::Anthropic;
+    let key = Canary::new("behind TLS");
+    let env = project();
+    let provider = Provider::playing_encrypted([speech.turn(0, &Said::text("In private."))]);
+    let roots = env.root().join("roots.pem");
+    fs::write(&roots, provider.certificate().unwrap()).unwrap();
+    env.give();
+    let run = |roots: &std::path::Path| {
+        asking(&env, speech, &provider, &[])
+            .env("ANTHROPIC_API_KEY", key.value())
+            .env("SSL_CERT_FILE", roots)
+            .run()
+    };
+    let others = Provider::playing_encrypted([]);
+    let elsewhere = env.root().join("others.pem");
+    fs::write(&elsewhere, others.certificate().unwrap()).unwrap();
+    env.give();
+    let outcome = run(&elsewhere).expect_code(1);
+    assert!(outcome.out().contains("model_unavailable"), "{outcome}");
+    assert!(outcome.out().contains("TLS"), "{outcome}");
+    assert!(provider.asked().is_empty());
+    let outcome = run(&roots).expect_code(0);
+    assert_eq!(parsed(&outcome)["summary"], "In private.");
+    let asked = provider.asked();
+    assert_eq!(asked[0].header("x-api-key"), Some(key.value()));
+    // Without a root there is nobody to trust, and that is said before anything starts.
+    let none = env.root().join("none.pem");
+    fs::write(&none, "").unwrap();
+    env.give();
+    let outcome = run(&none).expect_code(2);
+    assert_eq!(parsed(&outcome)["error"]["code"], "relay_tls");
+}

@@ -187,6 +187,12 @@ impl Drive<'_> {
             let happened = tokio::select! {
                 outcome = next(&mut waiting) => {
                     waiting = None;
+                    // What was said before it is told before it.
+                    while let Ok(said) = heard.try_recv() {
+                        if let Some(said) = self.hear(said) {
+                            effects.extend(self.state.step(said, self.now()));
+                        }
+                    }
                     self.come_to(outcome, &mut waiting)
                 }
                 Some(heard) = heard.recv() => self.hear(heard),

@@ -1,11 +1,13 @@
 //! A small HTTP/1.1 server that plays responses in their order.
 
 use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 
 use crate::patience::PATIENCE;
@@ -15,6 +17,8 @@ use crate::patience::PATIENCE;
 pub struct Provider {
     port: u16,
     shared: Arc<Shared>,
+    /// The certificate that it shows, in PEM, where it is encrypted.
+    certificate: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -63,6 +67,37 @@ impl Provider {
     /// When no port can be had.
     #[must_use]
     pub fn playing(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::start(replies, None, serve)
+    }
+
+    /// The same, encrypted, with a certificate of its own for `localhost`.
+    ///
+    /// # Panics
+    /// When no port or no certificate can be had.
+    #[must_use]
+    pub fn playing_encrypted(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], PrivateKeyDer::from(key))
+            .unwrap();
+        let config = Arc::new(config);
+        Self::start(replies, Some(made.cert.pem()), move |stream, shared| {
+            let connection = ServerConnection::new(Arc::clone(&config));
+            let connection = connection.map_err(std::io::Error::other)?;
+            serve(StreamOwned::new(connection, stream), shared)
+        })
+    }
+
+    fn start(
+        replies: impl IntoIterator<Item = Reply>,
+        certificate: Option<String>,
+        serve: impl Fn(TcpStream, &Shared) -> std::io::Result<()> + Clone + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared::default());
@@ -71,20 +106,36 @@ impl Provider {
         // It ends with the test's process; a listener without connections does nothing.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&serving);
+                let (shared, serve) = (Arc::clone(&serving), serve.clone());
                 thread::spawn(move || {
+                    let ready = stream
+                        .set_read_timeout(Some(PATIENCE))
+                        .and_then(|()| stream.set_nodelay(true));
                     // A broken connection is the other side's business.
-                    let _ = serve(stream, &shared);
+                    let _ = ready.and_then(|()| serve(stream, &shared));
                 });
             }
         });
-        Self { port, shared }
+        Self {
+            port,
+            shared,
+            certificate,
+        }
+    }
+
+    /// The certificate that it shows, in PEM.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&str> {
+        self.certificate.as_deref()
     }
 
     /// Its base URL.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        match self.certificate {
+            None => format!("http://127.0.0.1:{}", self.port),
+            Some(_) => format!("https://localhost:{}", self.port),
+        }
     }
 
     /// What it was asked so far, in order.
@@ -199,10 +250,7 @@ impl Reply {
     }
 }
 
-fn serve(stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_nodelay(true)?;
-    let mut out = stream.try_clone()?;
+fn serve(stream: impl Read + Write, shared: &Shared) -> std::io::Result<()> {
     let mut from = BufReader::new(stream);
     while let Some(asked) = request(&mut from)? {
         let mut all = shared.asked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -215,14 +263,14 @@ fn serve(stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
             .and_then(|replies| replies.pop_front());
         drop(replies);
         let nothing = || Reply::status(599, &Value::String("nothing more was laid out".to_owned()));
-        if !answer(&mut out, &next.unwrap_or_else(nothing))? {
+        if !answer(from.get_mut(), &next.unwrap_or_else(nothing))? {
             break;
         }
     }
     Ok(())
 }
 
-fn request(from: &mut BufReader<TcpStream>) -> std::io::Result<Option<Asked>> {
+fn request(from: &mut BufReader<impl Read>) -> std::io::Result<Option<Asked>> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -253,7 +301,7 @@ fn request(from: &mut BufReader<TcpStream>) -> std::io::Result<Option<Asked>> {
 }
 
 /// Sends a reply; `false` when nothing can follow on this connection.
-fn answer(out: &mut TcpStream, reply: &Reply) -> std::io::Result<bool> {
+fn answer(out: &mut (impl Read + Write), reply: &Reply) -> std::io::Result<bool> {
     let mut head = format!(
         "HTTP/1.1 {} Played\r\ntransfer-encoding: chunked\r\n",
         reply.status

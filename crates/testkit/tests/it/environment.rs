@@ -21,6 +21,7 @@ fn nothing_of_the_machine_is_in_it() {
         [
             "HOME",
             "LANG",
+            "OLLAMA_HOST",
             "PATH",
             "TERM",
             "TMPDIR",
