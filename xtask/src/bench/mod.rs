@@ -95,6 +95,7 @@ const ROWS: &[Row] = &[
     row("file tool", "≤ 100 µs", program("file_tool")),
     row("gate verdict", "p50 ≤ 50 µs, p99 ≤ 500 µs", program("gate")),
     row("ledger event", "≤ 20 µs", program("ledger")),
+    row("relay, per streamed token", "", program("relay")),
     row(
         "copies",
         "a look doesn't grow with the folder",
