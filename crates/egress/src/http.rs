@@ -27,9 +27,12 @@ pub(crate) enum HttpError {
     /// No connection came about, so nothing was sent.
     #[error("{0}")]
     NotConnected(String),
-    /// The request was sent, and nothing, or nothing sensible, came back.
+    /// The request was sent, and the connection ended, or nothing sensible came back.
     #[error("{0}")]
     NoResponse(String),
+    /// The request was sent, and nothing came back in time.
+    #[error("{0}")]
+    Silent(String),
 }
 
 /// An endpoint, and the connection to it while it lives.
@@ -64,24 +67,37 @@ impl Line {
 
     /// Sends a request, and returns the head of its response. The body may still be coming.
     pub(crate) async fn send(&mut self, sent: &Sent<'_>) -> Result<Response<Incoming>, HttpError> {
-        let kept = match self.open.take() {
-            Some(mut open) => open.ready().await.is_ok().then_some(open),
-            None => None,
-        };
-        let mut sender = match kept {
-            Some(open) => open,
-            None => timeout(CONNECT, self.connect())
-                .await
-                .unwrap_or_else(|_| Err("the connection takes too long".to_owned()))
-                .map_err(HttpError::NotConnected)?,
-        };
-        let request = self.request(sent).map_err(HttpError::NotConnected)?;
-        let response = timeout(FIRST_BYTE, sender.send_request(request))
+        if let Some(mut kept) = self.open.take()
+            && kept.ready().await.is_ok()
+        {
+            // One that the provider closes just then answers nothing, and a new one is made.
+            match self.exchange(&mut kept, sent).await {
+                Err(HttpError::NoResponse(_)) => {}
+                answered => {
+                    self.open = Some(kept);
+                    return answered;
+                }
+            }
+        }
+        let mut fresh = timeout(CONNECT, self.connect())
             .await
-            .map_err(|_| HttpError::NoResponse("the first byte takes too long".to_owned()))?
-            .map_err(|error| HttpError::NoResponse(said(&error)))?;
-        self.open = Some(sender);
-        Ok(response)
+            .unwrap_or_else(|_| Err("the connection takes too long".to_owned()))
+            .map_err(HttpError::NotConnected)?;
+        let answered = self.exchange(&mut fresh, sent).await?;
+        self.open = Some(fresh);
+        Ok(answered)
+    }
+
+    async fn exchange(
+        &self,
+        on: &mut SendRequest<Full<Bytes>>,
+        sent: &Sent<'_>,
+    ) -> Result<Response<Incoming>, HttpError> {
+        let request = self.request(sent).map_err(HttpError::NotConnected)?;
+        timeout(FIRST_BYTE, on.send_request(request))
+            .await
+            .map_err(|_| HttpError::Silent("the first byte takes too long".to_owned()))?
+            .map_err(|error| HttpError::NoResponse(said(&error)))
     }
 
     fn request(&self, sent: &Sent<'_>) -> Result<Request<Full<Bytes>>, String> {

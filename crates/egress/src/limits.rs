@@ -29,6 +29,9 @@ pub const FIRST_BYTE: Duration = Duration::from_secs(300);
 /// How long a stream may be silent: a model that thinks sends nothing for minutes.
 pub const IDLE: Duration = Duration::from_secs(180);
 
+/// How long the end of a response may take once its answer is whole; then the connection is dropped.
+pub const REST: Duration = Duration::from_millis(100);
+
 /// Times that a request is sent when the provider is busy (429, 503, 529).
 pub const BUSY_TRIES: u32 = 4;
 

@@ -22,9 +22,9 @@ use crate::confine::{Held, confine, hide};
 use crate::frame;
 use crate::http::{HttpError, Line, Sent, beginning, said};
 use crate::key::{NoKey, Secret, find};
-use crate::limits::{ASK_BYTES, ERROR_BYTES, IDLE, SIGN_OF_LIFE, START, TOLD_BYTES};
+use crate::limits::{ASK_BYTES, ERROR_BYTES, IDLE, REST, SIGN_OF_LIFE, START, TOLD_BYTES};
 use crate::protocol::{Ask, KeyPlace, Pinned, Standing, Told};
-use crate::retry::{Answered, Next, next, unreachable};
+use crate::retry::{Answered, Next, busy, next, unreachable};
 use crate::store::{KeyStore, StoreError};
 
 /// The part of `deputize __relay`: serves the process behind standard input until it is gone. Must be
@@ -226,27 +226,23 @@ impl Relay {
             Err(error) => return Ok(Told::Failed(error)),
         };
         let estimate = (body.len() as u64).div_ceil(BYTES_PER_TOKEN);
-        let decoder = Decoder::new(
-            self.endpoint.wire,
-            &source,
-            request.messages.len(),
-            estimate,
-        );
+        let serial = request.messages.len();
         let mut tries = 1;
         loop {
             let next = match self.send(body.clone()).await {
                 Ok(response) if response.status() == 200 => {
-                    let read = self
-                        .read(response.into_body(), decoder, request, tell)
-                        .await?;
-                    return Ok(match read {
-                        Ok(turn) => Told::Turn(Box::new(turn)),
-                        Err(error) => Told::Failed(error),
-                    });
+                    let decoder = Decoder::new(self.endpoint.wire, &source, serial, estimate);
+                    let body = response.into_body();
+                    match self.read(body, decoder, request, tell).await? {
+                        Ok(turn) => return Ok(Told::Turn(Box::new(turn))),
+                        // Some say that they are busy in a stream that begins well.
+                        Err(ModelError::Unavailable { reason }) => busy(reason, tries),
+                        Err(error) => return Ok(Told::Failed(error)),
+                    }
                 }
                 Ok(response) => self.judge(response, tries).await,
                 Err(HttpError::NotConnected(why)) => unreachable(&why, tries),
-                Err(HttpError::NoResponse(reason)) => {
+                Err(HttpError::NoResponse(reason) | HttpError::Silent(reason)) => {
                     Next::Over(ModelError::Unavailable { reason })
                 }
             };
@@ -340,6 +336,11 @@ impl Relay {
                 tell.say(&Told::Streaming).await?;
                 told = Instant::now();
             }
+        }
+        if decoder.is_over() {
+            // What ends the response leaves the connection free for the next turn.
+            let rest = async { while let Some(Ok(_)) = body.frame().await {} };
+            let _ = timeout(REST, rest).await;
         }
         Ok(decoder.finish().map(|mut turn| {
             turn.price = self.endpoint.price;

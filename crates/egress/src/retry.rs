@@ -59,6 +59,14 @@ pub(crate) fn unreachable(why: &str, tries: u32) -> Next {
     })
 }
 
+/// Decides about a stream that said that the provider is busy before it said anything else.
+pub(crate) fn busy(reason: String, tries: u32) -> Next {
+    if tries < BUSY_TRIES {
+        return Next::Again(back_off(tries));
+    }
+    Next::Over(ModelError::Unavailable { reason })
+}
+
 fn again(answered: &Answered<'_>, most: u32, reason: String) -> Next {
     let asked = answered.retry_after.map(str::trim);
     let seconds = asked.and_then(|asked| asked.parse::<u64>().ok());

@@ -457,3 +457,41 @@ fn only_a_trusted_certificate_is_spoken_to() {
     let outcome = run(&none).expect_code(2);
     assert_eq!(parsed(&outcome)["error"]["code"], "relay_tls");
 }
+
+/// N3: a provider that says in its stream that it is busy, before the first word, is asked again; a
+/// connection that it closed in between is made anew.
+#[test]
+fn a_stream_that_begins_with_busy_is_asked_again() {
+    let env = project();
+    let speech = Speech::Anthropic;
+    let busy = r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#;
+    let provider = Provider::playing([
+        Reply::events([busy]),
+        speech.turn(0, &reads()).broken_after(1_000),
+        speech.turn(1, &reads()),
+        speech.turn(2, &Said::text("At last.")),
+    ]);
+    let outcome = asking(&env, speech, &provider, &[]).run().expect_code(0);
+    assert_eq!(parsed(&outcome)["summary"], "At last.");
+    assert_eq!(notices(&events(&only_run(&env)), "model_retry").len(), 1);
+    assert_eq!(provider.asked().len(), 4);
+}
+
+/// D4: an open stream is no silence, however long it says nothing; a provider that doesn't even begin
+/// is.
+#[test]
+fn an_open_stream_is_not_idle() {
+    let speech = Speech::Anthropic;
+    let budget = ["--budget", "idle_seconds=1", "--budget", "wall_seconds=3"];
+    let open = speech.turn(0, &Said::text("So far.")).silent_after(3);
+    for (reply, exhausted) in [(open, "wall_seconds"), (Reply::mute(), "idle_seconds")] {
+        let env = project();
+        let provider = Provider::playing([reply, speech.turn(1, &Said::text("In time."))]);
+        let outcome = asking(&env, speech, &provider, &budget).run();
+        let result = parsed(&outcome);
+        assert_eq!(result["status"], "budget_exhausted", "{outcome}");
+        assert_eq!(result["usage"]["exhausted"], exhausted, "{outcome}");
+        // The relay was given up with its stream, and another one wrote the result.
+        assert_eq!(result["summary"], "In time.", "{outcome}");
+    }
+}

@@ -56,6 +56,8 @@ enum Then {
     Break,
     /// Nothing, until the other side goes.
     Silence,
+    /// The same, and no head before it.
+    Mute,
     /// The last chunk again and again, until the other side goes or this many bytes are out.
     Flood(u64),
 }
@@ -227,6 +229,15 @@ impl Reply {
         self
     }
 
+    /// Nothing at all, not even a head.
+    #[must_use]
+    pub fn mute() -> Self {
+        Self {
+            then: Then::Mute,
+            ..Self::stream([])
+        }
+    }
+
     /// Only the first chunks, and the last of them until `bytes` are out.
     #[must_use]
     pub fn flooding_after(mut self, chunks: usize, bytes: u64) -> Self {
@@ -302,6 +313,11 @@ fn request(from: &mut BufReader<impl Read>) -> std::io::Result<Option<Asked>> {
 
 /// Sends a reply; `false` when nothing can follow on this connection.
 fn answer(out: &mut (impl Read + Write), reply: &Reply) -> std::io::Result<bool> {
+    if reply.then == Then::Mute {
+        // Returns when the other side closes, or its patience ends.
+        let _ = out.read(&mut [0]);
+        return Ok(false);
+    }
     let mut head = format!(
         "HTTP/1.1 {} Played\r\ntransfer-encoding: chunked\r\n",
         reply.status
@@ -326,8 +342,8 @@ fn answer(out: &mut (impl Read + Write), reply: &Reply) -> std::io::Result<bool>
             Ok(true)
         }
         Then::Break => Ok(false),
-        Then::Silence => {
-            // Returns when the other side closes, or its patience ends.
+        Then::Silence | Then::Mute => {
+            // As above.
             let mut byte = [0];
             let _ = out.read(&mut byte);
             Ok(false)
