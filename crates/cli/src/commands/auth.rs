@@ -201,8 +201,9 @@ fn read_key(account: &str) -> Result<Vec<u8>, RunError> {
     if !stdin.is_terminal() {
         return read_up_to(KEY_BYTES + 2, None);
     }
-    error_line(&format!("Key of {account} (it isn't shown):"));
+    // What was typed before the question is dropped; what comes after it isn't shown.
     let hidden = Hidden::begin()?;
+    error_line(&format!("Key of {account} (it isn't shown):"));
     let read = read_up_to(KEY_BYTES + 2, Some(b'\n'));
     drop(hidden);
     error_line("");
