@@ -115,6 +115,8 @@ impl Relayed {
             .env_clear()
             .envs(environment.map(|(name, value)| (name, value)))
             .current_dir("/")
+            // An interrupt from the terminal is the run's to answer; the relay ends with it.
+            .process_group(0)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .stderr(Stdio::null())

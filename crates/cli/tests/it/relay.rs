@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use deputize_testkit::{Canary, Provider, Reply, Said, Speech, search_every_byte, until};
+use deputize_testkit::{
+    Canary, Provider, Reply, Said, Size, Speech, Terminal, search_every_byte, until,
+};
 use serde_json::{Value, json};
 
 use crate::providers::{asking, model_of, plays, reads};
@@ -342,4 +344,55 @@ fn only_a_trusted_certificate_is_spoken_to() {
     env.give();
     let outcome = run(&none).expect_code(2);
     assert_eq!(parsed(&outcome)["error"]["code"], "relay_tls");
+}
+
+/// D6: a person's interrupt cancels the run; the relay doesn't die of it first, which would look like a
+/// model that can't be used and let another take over.
+#[test]
+fn an_interrupt_cancels_and_lets_no_other_model_in() {
+    let env = project();
+    let speech = Speech::Anthropic;
+    let provider = Provider::playing([speech.turn(0, &reads()).silent_after(2)]);
+    let second = Provider::playing([]);
+    let (model, base, key) = model_of(speech);
+    let arguments = [
+        "run",
+        "--preset",
+        "read-only",
+        "--model",
+        model,
+        "--fallback",
+        "openai:gpt-5-nano",
+    ];
+    let command = env
+        .call(arguments.iter().chain(&["Look."]))
+        .env(base, provider.url())
+        .env(key, "k-0123456789")
+        .env("OPENAI_BASE_URL", second.url())
+        .env("OPENAI_API_KEY", "k-9876543210")
+        .into_command();
+    let size = Size {
+        columns: 100,
+        rows: 30,
+    };
+    let mut terminal = Terminal::start(command, size);
+    until("it was asked", || {
+        (!provider.asked().is_empty()).then_some(())
+    });
+    // Which of the two hears of it first is chance: it must not reach the relay at all.
+    let group = |id: u32| {
+        let id = i32::try_from(id)
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        rustix::process::getpgid(id).unwrap()
+    };
+    let below = descendants(terminal.id());
+    assert!(below.iter().all(|id| group(*id) != group(terminal.id())));
+    terminal.interrupt();
+    assert_eq!(terminal.wait().code(), Some(130));
+    assert!(second.asked().is_empty());
+    assert_eq!(
+        notices(&events(&only_run(&env)), "model_substituted"),
+        [""; 0]
+    );
 }
