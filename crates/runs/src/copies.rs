@@ -1,7 +1,7 @@
 //! The copies of runs that ended: looked at, applied, taken back, thrown away, swept.
 //!
 //! What is decided about a copy goes to the ledger of its run. A ledger that can't be carried on keeps
-//! its copy from being applied: nothing comes to a person's folder without a trace.
+//! its copy from being applied: nothing of a child comes to a person's folder without a trace.
 
 use std::fs::File;
 use std::time::SystemTime;
@@ -26,6 +26,13 @@ pub struct TakenCopy {
     copy: WorkingCopy,
     /// Shared: the run isn't alive because of it, and can't come alive meanwhile.
     _lock: Option<File>,
+}
+
+/// What the ledger says before a copy is applied or taken back.
+#[derive(Serialize)]
+struct Begun<'a> {
+    manifest: &'a str,
+    paths: usize,
 }
 
 /// What the ledger says about a copy that was applied or taken back.
@@ -110,14 +117,14 @@ impl TakenCopy {
             return Ok(None);
         }
         let recovered = self.copy.recover()?;
-        if let Some(recovered) = &recovered {
-            let mut ledger = self.ledger()?;
+        // The journal holds it too: a ledger that can't be carried on keeps nobody from mending.
+        if let (Some(recovered), Ok(mut ledger)) = (&recovered, self.ledger()) {
             let mended = Mended {
                 action: recovered.action,
                 finished: recovered.finished,
                 left: recovered.left.len(),
             };
-            ledger.append("copy.recovered", mended, wall_ms())?;
+            let _ = ledger.append("copy.recovered", mended, wall_ms());
         }
         Ok(recovered)
     }
@@ -150,35 +157,55 @@ impl TakenCopy {
         Ok(self.copy.plan_undo()?)
     }
 
-    /// Carries a plan out, and says so in the ledger.
+    /// Carries a plan out. The ledger says so before and afterwards; without the first word nothing is
+    /// applied, while an undo gives back what was the person's, whatever became of the ledger.
     ///
     /// # Errors
-    /// As [`WorkingCopy::carry_out`]; before that, when the ledger can't be carried on.
+    /// As [`WorkingCopy::carry_out`]; before that, when the ledger doesn't take an apply.
     pub fn carry_out(&mut self, plan: &Plan, conflicts: Conflicts) -> Result<Outcome, RunError> {
-        let mut ledger = self.ledger()?;
-        let outcome = self.copy.carry_out(plan, conflicts)?;
-        let kind = match plan.action {
-            Action::Apply => "copy.applied",
-            Action::Undo => "copy.undone",
+        let (begun, done) = match plan.action {
+            Action::Apply => ("copy.apply_begun", "copy.applied"),
+            Action::Undo => ("copy.undo_begun", "copy.undone"),
         };
+        if conflicts == Conflicts::Refuse && !plan.conflicts.is_empty() {
+            return Ok(self.copy.carry_out(plan, conflicts)?);
+        }
+        let intent = Begun {
+            manifest: &plan.manifest.digest,
+            paths: plan.steps(),
+        };
+        let mut ledger = self.ledger().and_then(|mut ledger| {
+            ledger.append(begun, intent, wall_ms())?;
+            Ok(ledger)
+        });
+        if plan.action == Action::Apply {
+            ledger = Ok(ledger?);
+        }
+        let outcome = self.copy.carry_out(plan, conflicts)?;
         let carried = Carried {
             manifest: &plan.manifest.digest,
             paths: outcome.done,
             already: outcome.already,
             in_conflict: outcome.left.len(),
         };
-        ledger.append(kind, carried, wall_ms())?;
+        if let Ok(ledger) = &mut ledger {
+            // The beginning is told; how it ended stands in the copy's own journal too.
+            let _ = ledger.append(done, carried, wall_ms());
+        }
         Ok(outcome)
     }
 
-    /// Throws it away, and says so in the ledger.
+    /// Throws it away, and says so in the ledger, where that can be carried on.
     ///
     /// # Errors
     /// As [`WorkingCopy::discard`].
     pub fn discard(self) -> Result<(), RunError> {
-        let mut ledger = self.ledger()?;
+        let ledger = self.ledger();
         self.copy.discard()?;
-        ledger.append("copy.discarded", serde_json::json!({}), wall_ms())?;
+        if let Ok(mut ledger) = ledger {
+            // It is gone already, and nothing of the person's was touched.
+            let _ = ledger.append("copy.discarded", serde_json::json!({}), wall_ms());
+        }
         Ok(())
     }
 

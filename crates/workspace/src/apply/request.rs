@@ -3,7 +3,8 @@
 use deputize_authority::Refusal;
 
 use crate::CopyError;
-use crate::manifest::{Change, Disposition, Manifest};
+use crate::entry::What;
+use crate::manifest::{Change, Disposition, Manifest, State};
 use crate::rel_path::RelPath;
 
 /// What is to be applied.
@@ -46,7 +47,16 @@ impl ApplyRequest {
             Disposition::Hold(_) => named(change),
             Disposition::Skip | Disposition::Refuse(_) => false,
         };
-        Ok(manifest.changes.iter().filter(chosen).collect())
+        // What took a folder's place and stays out leaves the folder with all that it holds.
+        let stays: Vec<&RelPath> = manifest
+            .changes
+            .iter()
+            .filter(|change| replaces_folder(change) && !chosen(change))
+            .map(|change| &change.path)
+            .collect();
+        let free = |change: &&Change| !stays.iter().any(|path| change.path.lies_in(path));
+        let all = manifest.changes.iter();
+        Ok(all.filter(chosen).filter(free).collect())
     }
 
     fn can_include(&self, wanted: &RelPath, manifest: &Manifest) -> Result<(), CopyError> {
@@ -87,6 +97,12 @@ impl ApplyRequest {
         )
         .into())
     }
+}
+
+fn replaces_folder(change: &Change) -> bool {
+    let what = |state: &Option<State>| state.as_ref().map(|state| state.what);
+    what(&change.old) == Some(What::Folder)
+        && what(&change.new).is_some_and(|what| what != What::Folder)
 }
 
 pub(crate) fn changed(digest: &str) -> Refusal {

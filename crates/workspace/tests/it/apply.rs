@@ -260,6 +260,22 @@ fn nothing_is_written_through_a_link() {
     }
 }
 
+/// C2: a folder whose place was taken by something that is refused keeps all that it holds.
+#[test]
+fn a_refused_replacement_leaves_the_folder_whole() {
+    for kind in KINDS {
+        let scene = small(kind);
+        scene.edit("rm -r d; ln -s /etc d; echo fine > fine");
+        scene.apply();
+        assert_eq!(scene.text("fine"), "fine\n");
+        assert_eq!(
+            (scene.text("d/x"), scene.text("d/e/y")),
+            ("x".into(), "y".into()),
+            "{kind:?}"
+        );
+    }
+}
+
 /// C2: folders stay that hold what was left out: ignored build results, held configuration.
 #[test]
 fn a_folder_stays_for_what_was_left_out() {

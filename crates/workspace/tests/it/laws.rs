@@ -74,6 +74,54 @@ fn perform(root: &Path, edits: &[Edit]) {
     }
 }
 
+/// The same edits as a script, for a child in an overlay that only it sees.
+fn script(edits: &[Edit]) -> String {
+    let quoted = |path: &str| format!("'./{path}'");
+    let lines = edits.iter().map(|edit| match edit {
+        Edit::Write(path, byte) => {
+            format!("head -c {byte} /dev/zero | tr '\\0' x > {}", quoted(path))
+        }
+        Edit::Folder(path) => format!("mkdir -p {}", quoted(path)),
+        Edit::Link(path, target) => format!("ln -sT '{target}' {}", quoted(path)),
+        Edit::Remove(path) => format!("rm -rf {}", quoted(path)),
+        Edit::Move(from, to) => format!("mv -T {} {}", quoted(from), quoted(to)),
+        Edit::Mode(path, run) => {
+            let mode = if *run { 755 } else { 644 };
+            format!("[ -f {0} ] && chmod {mode} {0}", quoted(path))
+        }
+    });
+    lines
+        .map(|line| format!("({line}) 2>/dev/null || true\n"))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// C2, C4: what the kernel's overlay showed to the child is what an apply gives.
+    #[test]
+    fn what_the_child_saw_is_what_an_apply_gives(
+        first in prop::collection::vec(edit(), 1..20),
+        then in prop::collection::vec(edit(), 1..20),
+    ) {
+        let scene = Scene::at(CopyKind::Overlay, |root| perform(root, &first));
+        let before = scene.snapshot();
+        let seen = scene.run.join("seen");
+        scene.edit(&format!("{}cp -a . '{}'", script(&then), seen.display()));
+        let manifest = scene.manifest();
+        let all = manifest.changes.iter().all(|change| change.disposition == Disposition::Apply);
+        scene.apply();
+        let applied = scene.snapshot();
+        if all {
+            prop_assert_eq!(&applied, &snapshot(&seen));
+        }
+        if applied != before {
+            scene.undo();
+        }
+        prop_assert_eq!(scene.snapshot(), before);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
