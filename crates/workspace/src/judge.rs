@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::differences::{Difference, Ignored};
-use crate::entry::What;
+use crate::entry::{Seen, What};
 use crate::held::held_by_name;
 use crate::limits::PATH_BYTES;
 use crate::manifest::Disposition;
@@ -51,13 +51,20 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The disposition of a difference that turned out to be a change.
-    pub(crate) fn disposition(&mut self, difference: &Difference) -> Disposition {
+    /// The disposition of a difference that turned out to be a change of what the base had.
+    pub(crate) fn disposition(
+        &mut self,
+        difference: &Difference,
+        old: Option<&Seen>,
+    ) -> Disposition {
         // What is left out needs no further look.
         if difference.ignored == Ignored::Yes {
             return Disposition::Skip;
         }
-        if let Some(why) = self.refused(difference) {
+        if let Some(why) = old
+            .and_then(irreplaceable)
+            .or_else(|| self.refused(difference))
+        {
             return Disposition::Refuse(why.to_owned());
         }
         if let Some(why) = held_by_name(&difference.path) {
@@ -123,5 +130,18 @@ impl<'a> Judge<'a> {
             found
         });
         known == Repository::Yes
+    }
+}
+
+/// Why what the person has there is never replaced or deleted: it couldn't be put back as it was.
+fn irreplaceable(old: &Seen) -> Option<&'static str> {
+    match old.what {
+        What::Fifo | What::Socket | What::Device => {
+            Some("yours is a special file, which couldn't be put back")
+        }
+        What::File if old.is_set_id() => {
+            Some("yours runs as somebody else (set-id), which couldn't be put back")
+        }
+        What::File | What::Folder | What::Link => None,
     }
 }

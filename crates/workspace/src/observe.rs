@@ -153,7 +153,7 @@ impl WorkingCopy {
                 }
                 (Some(_), Some(_)) => ChangeKind::Modified,
             };
-            let disposition = judge.disposition(&difference);
+            let disposition = judge.disposition(&difference, base.was.as_ref());
             changes.push(Change {
                 path: difference.path,
                 kind,

@@ -8,8 +8,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, chmodat, fchmod, mkdirat, openat, renameat, renameat_with,
-    symlinkat, unlinkat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, chmodat, fchmod, fstat, mkdirat, openat,
+    renameat, renameat_with, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -254,7 +254,7 @@ impl Place {
         let folder = below(&self.folder, Path::new(&self.name), flags)?;
         give(&folder, owner)?;
         // What is still to come has to get in; the last bits are set at the end.
-        fchmod(&folder, Mode::from_raw_mode((mode | 0o700) & 0o777))?;
+        set_permissions(&folder, mode | 0o700)?;
         Ok(Moved::Yes)
     }
 
@@ -271,20 +271,28 @@ impl Place {
 
     /// Sets the permissions of a file or a folder.
     pub(crate) fn set_mode(&self, mode: u32) -> io::Result<()> {
-        let mode = Mode::from_raw_mode(mode & 0o777);
         match below(
             &self.folder,
             Path::new(&self.name),
             OFlags::RDONLY | OFlags::NONBLOCK,
         ) {
-            Ok(entry) => Ok(fchmod(entry.as_fd(), mode)?),
+            Ok(entry) => set_permissions(entry.as_fd(), mode),
             // One that its owner can't read can't be opened either; it was seen to be no link.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let mode = Mode::from_raw_mode(mode & 0o777);
                 Ok(chmodat(&self.folder, &self.name, mode, AtFlags::empty())?)
             }
             Err(error) => Err(error),
         }
     }
+}
+
+/// Sets permissions. A folder keeps what it says about the group and the deletion of what lies in it.
+fn set_permissions(entry: impl AsFd, mode: u32) -> io::Result<()> {
+    let now = fstat(&entry)?.st_mode;
+    let is_folder = FileType::from_raw_mode(now) == FileType::Directory;
+    let kept = if is_folder { now & 0o3000 } else { 0 };
+    Ok(fchmod(entry, Mode::from_raw_mode((mode & 0o777) | kept))?)
 }
 
 /// Moves a name to where there must be none; `false` when something is there.

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 
-use deputize_workspace::Disposition;
+use deputize_testkit::Tree;
+use deputize_workspace::{Conflicts, CopyKind, Disposition};
 
 use crate::scene::{KINDS, Scene};
 
@@ -134,6 +135,59 @@ fn special_files_and_outward_links_are_refused() {
         for path in ["fine", "a/b/also", "dangling", "up-up"] {
             assert_eq!(why(&scene, path), "Some(Apply)", "{kind:?} {path}");
         }
+    }
+}
+
+/// C2, C4: what couldn't be put back as it was isn't deleted or replaced either.
+#[test]
+fn special_files_of_the_persons_stay() {
+    for kind in KINDS {
+        let scene = Scene::at(kind, |root| {
+            Tree::at(root).fifo("d/pipe").file("d/x", "x").fifo("other");
+            fs::write(root.join("setuid"), "s").unwrap();
+            fs::set_permissions(root.join("setuid"), fs::Permissions::from_mode(0o4755)).unwrap();
+        });
+        scene.edit("rm -rf d other; echo mine > other; rm setuid");
+        let before = scene.snapshot();
+        // A mirror doesn't have them, so there they are in the way.
+        let (mut copy, plan) = scene.plan(&[]);
+        copy.carry_out(&plan, Conflicts::LeaveOut).unwrap();
+        drop(copy);
+        let now = scene.snapshot();
+        for path in ["d", "d/pipe", "other", "setuid"] {
+            let path = std::path::Path::new(path);
+            assert_eq!(now.get(path), before.get(path), "{kind:?} {path:?}");
+        }
+        assert!(!scene.base.join("d/x").exists());
+        if kind == CopyKind::Overlay {
+            assert_eq!(plan.conflicts, []);
+            assert!(why(&scene, "d/pipe").starts_with("refuse: "));
+        }
+        scene.undo();
+        assert_eq!(scene.snapshot(), before, "{kind:?}");
+    }
+}
+
+/// C2: a folder keeps its group bit, and a new one takes it over, as the file system does it.
+#[test]
+fn the_group_bit_of_folders_stays() {
+    use std::os::unix::fs::MetadataExt as _;
+    for kind in KINDS {
+        let scene = Scene::at(kind, |root| {
+            Tree::at(root).file("shared/x", "x");
+            let mode = fs::Permissions::from_mode(0o2755);
+            fs::set_permissions(root.join("shared"), mode).unwrap();
+        });
+        scene.edit("mkdir shared/new; echo n > shared/new/n; chmod 750 shared");
+        scene.apply();
+        let mode = |path: &str| fs::metadata(scene.base.join(path)).unwrap().mode() & 0o7777;
+        assert_eq!(
+            (mode("shared"), mode("shared/new")),
+            (0o2750, 0o2755),
+            "{kind:?}"
+        );
+        scene.undo();
+        assert_eq!(mode("shared"), 0o2755, "{kind:?}");
     }
 }
 
