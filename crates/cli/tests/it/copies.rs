@@ -9,7 +9,7 @@ use deputize_testkit::{OrdinaryUser, Outcome, Size, Terminal, TestEnv, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::scene::{call, events, only_run, parsed, say, scene, script};
+use crate::scene::{call, events, only_run, parsed, runs, say, scene, script};
 
 /// A folder, and a run in it whose child ran these commands in its copy.
 #[track_caller]
@@ -461,6 +461,42 @@ fn a_killed_apply_is_finished_or_taken_back() {
     well(&env, &["apply", &run, "--yes"]);
     assert_eq!(snapshot(&env), new);
     well(&env, &["audit", "verify", &run]);
+}
+
+/// C2: an apply that was killed is dealt with before another run's copy is applied, and told.
+#[test]
+fn another_runs_apply_deals_with_a_killed_one() {
+    let env = project();
+    let first = after(
+        &env,
+        "for i in $(seq 0 299); do echo $i > new$i; done; echo first > a.txt",
+    );
+    let second = after(&env, "echo second > b.txt");
+    let mut running = env.call(["apply", &first, "--yes"]).start();
+    until("it stages", || {
+        let names = fs::read_dir(env.workspace()).unwrap();
+        let mut names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names
+            .any(|name| name.starts_with(".deputize-apply-"))
+            .then_some(())
+    });
+    kill(&mut running);
+    let _: Outcome = running.wait();
+    well(&env, &["apply", &second, "--yes"]);
+    assert_eq!(read(&env, "b.txt"), "second\n");
+    let whole = env.workspace().join("new299").exists();
+    let count = fs::read_dir(env.workspace()).unwrap().count();
+    assert_eq!(count, if whole { 303 } else { 3 });
+    let text = if whole { "first\n" } else { "one\ntwo\n" };
+    assert_eq!(read(&env, "a.txt"), text);
+    let ledger = runs(&env).into_iter().find(|run| {
+        let name = run.file_name().unwrap().to_str().unwrap();
+        name.ends_with(&first)
+    });
+    let kinds = kinds(&ledger.unwrap());
+    let has = |kind: &str| kinds.iter().any(|one| one == kind);
+    // Where it was quicker than the kill, nothing was left to deal with.
+    assert_ne!(has("copy.recovered"), has("copy.applied"), "{kinds:?}");
 }
 
 /// Kills a program that may have ended by itself.
