@@ -193,6 +193,11 @@ impl WorkingCopy {
                     difference.trouble = Some("it can't be read");
                     None
                 }
+                // A child that works on may have removed it meanwhile; the next look tells.
+                Err(error) if is_absence(&error) => {
+                    difference.trouble = Some("it changed while it was read");
+                    None
+                }
                 Err(error) => {
                     return Err(error).doing("read the copy's", difference.path.as_path());
                 }

@@ -141,6 +141,8 @@ impl Walk<'_> {
             Err(error) if error.raw_os_error() == Some(Errno::ACCESS.raw_os_error()) => {
                 Err("it can't be read")
             }
+            // A child that works on may have removed it meanwhile.
+            Err(error) if is_absence(&error) => return Ok(()),
             Err(error) => return Err(error).doing("open the copy's folder", path.as_path()),
             Ok((Marks::Foreign, _)) => Err("it has marks of an overlay that isn't ours"),
             Ok((marks, handle)) => Ok((marks, handle)),

@@ -26,6 +26,37 @@ fn changed_files_are_counted_without_ignored_ones() {
     }
 }
 
+/// C2: a child that goes on writing and removing doesn't break a look at its copy.
+#[test]
+fn a_copy_that_changes_under_the_look_is_observed() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    for kind in KINDS {
+        let scene = Scene::new(kind, |tree| {
+            tree.file("a", "a");
+        });
+        let (top, over) = (scene.top(), AtomicBool::new(false));
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    for index in 0..20 {
+                        let folder = top.join(format!("d{index}/e"));
+                        fs::create_dir_all(&folder).unwrap();
+                        fs::write(folder.join("f"), "f").unwrap();
+                    }
+                    for index in 0..20 {
+                        fs::remove_dir_all(top.join(format!("d{index}"))).unwrap();
+                    }
+                }
+            });
+            let mut copy = scene.copy();
+            let looks: Vec<_> = (0..100).map(|_| copy.observe().err()).collect();
+            over.store(true, Ordering::Relaxed);
+            let failed: Vec<_> = looks.into_iter().flatten().collect();
+            assert!(failed.is_empty(), "{kind:?} {failed:?}");
+        });
+    }
+}
+
 /// C2: the base is what it was when the copy first touched the path, whatever becomes of it later.
 #[test]
 fn the_base_is_recorded_once() {
