@@ -234,12 +234,13 @@ fn map_owners(plan: &BoundaryPlan, kernel: u32) -> Result<Handed, BoundaryError>
         );
         let mut trees = Trees::default();
         if mapped && mount.at.exists() {
+            // First what says whether mounts can be made here at all.
+            let step = Step::IdmappedMount;
+            trees.host = Some(map_owner(&mount.at, step, kernel, &mut namespaces)?);
             let place = root::place_of_copy(&mount.what);
             trees.copy = place
                 .map(|path| map_owner(path, Step::Copy, kernel, &mut namespaces))
                 .transpose()?;
-            let step = Step::IdmappedMount;
-            trees.host = Some(map_owner(&mount.at, step, kernel, &mut namespaces)?);
         }
         handed.push(trees);
     }
