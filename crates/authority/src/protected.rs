@@ -74,7 +74,8 @@ pub const PROTECTED: &[ProtectedPath] = &[
 /// Names are compared without case: some file systems don't tell `.Git` from `.git`.
 #[must_use]
 pub fn protected_kind(relative: &Path) -> Option<ProtectedKind> {
-    let text = relative.to_str()?.to_lowercase();
+    // A name below that isn't text is below all the same.
+    let text = relative.to_string_lossy().to_lowercase();
     PROTECTED
         .iter()
         .find(|row| {
@@ -82,4 +83,19 @@ pub fn protected_kind(relative: &Path) -> Option<ProtectedKind> {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
         .map(|row| row.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// B2, C2: what lies below a protected folder is protected whatever it is called.
+    #[test]
+    fn names_that_are_no_text_are_protected_too() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let odd = std::ffi::OsStr::from_bytes(b".Claude/\xff\xfe");
+        assert_eq!(protected_kind(Path::new(odd)), Some(ProtectedKind::Agent));
+        let other = std::ffi::OsStr::from_bytes(b".claude\xff/x");
+        assert_eq!(protected_kind(Path::new(other)), None);
+    }
 }

@@ -38,7 +38,7 @@ pub(super) fn take(run: &str, voice: Voice) -> Result<TakenCopy, RunError> {
     Ok(taken)
 }
 
-fn tell_recovered(recovered: &Recovered) {
+pub(crate) fn tell_recovered(recovered: &Recovered) {
     let what = match recovered.finished {
         true => "was finished",
         false => "was taken back",

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use deputize_authority::{Channel, Preset, WorkspaceMode};
 use deputize_boundary::{PinnedProgram, harden_supervisor};
 use deputize_model::{Edge, Sleeper};
-use deputize_runs::{Child, Finished, Look, RunError, on_main_thread};
+use deputize_runs::{Child, Finished, Look, RunError, Store, on_main_thread, recover_unfinished};
 
+use super::copies::tell_recovered;
 use crate::args::Run;
 use crate::driving::{RealTime, drive};
 use crate::failure::{self, Voice};
@@ -53,6 +54,10 @@ fn begin(args: Run) -> Result<ExitCode, RunError> {
         return Ok(ExitCode::SUCCESS);
     }
     confirm(&mut child, &args)?;
+    // Nobody works on a folder that an apply was killed on.
+    for (_, recovered) in recover_unfinished(&Store::below(look.state()?)) {
+        tell_recovered(&recovered);
+    }
     harden_supervisor()?;
     let mode = child.planned().grant.workspace().mode;
     let style = Style::of(args.quiet, args.json);
