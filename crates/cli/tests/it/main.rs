@@ -44,6 +44,7 @@ mod stuck;
 mod toolchain;
 mod unprivileged_cage;
 mod work;
+mod work_providers;
 mod work_toolchains;
 
 use deputize_testkit::forgotten_test_files;
