@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use crew::Waiting;
 use deputize_agent::CancelReason;
+use deputize_authority::Preset;
 use deputize_model::Sleeper;
 use deputize_runs::{Boundaries, Word};
 use measuring::{Failure, Side};
@@ -79,7 +80,7 @@ async fn come(
 ) -> Result<(), Failure> {
     for _ in 0..CHILDREN {
         let waits = Arc::new(WaitsForEver(Arc::clone(reached)));
-        let child = crew::plan(&scene.look, &script(), waits)?;
+        let child = crew::plan(&scene.look, Preset::ReadOnly, &script(), waits)?;
         let (events, _) = unbounded_channel();
         let (say, words) = unbounded_channel();
         let boundaries = boundaries.clone();

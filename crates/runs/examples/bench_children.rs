@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use crew::Waiting;
 use deputize_agent::Status;
+use deputize_authority::Preset;
 use deputize_model::Sleeper;
 use deputize_runs::Boundaries;
 use measuring::{Failure, Side};
@@ -65,7 +66,7 @@ async fn all(scene: &Scene, boundaries: &Boundaries) -> Result<(f64, u64), Failu
     let mut runs = JoinSet::new();
     let begun = Instant::now();
     for _ in 0..CHILDREN {
-        let child = crew::plan(&scene.look, &script(), Arc::new(RealTime))?;
+        let child = crew::plan(&scene.look, Preset::ReadOnly, &script(), Arc::new(RealTime))?;
         let boundaries = boundaries.clone();
         runs.spawn(async move {
             let (events, _) = unbounded_channel();

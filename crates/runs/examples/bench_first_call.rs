@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crew::Waiting;
+use deputize_authority::Preset;
 use deputize_model::Sleeper;
 use deputize_runs::Boundaries;
 use measuring::{Failure, Side};
@@ -64,7 +65,7 @@ async fn in_a_host(
         let (events, _face) = unbounded_channel();
         let (_person, words) = unbounded_channel();
         let begun = Instant::now();
-        let child = crew::plan(&scene.look, &script(), first.clone())?;
+        let child = crew::plan(&scene.look, Preset::ReadOnly, &script(), first.clone())?;
         child.run(boundaries.clone(), events, words).await?;
         let called = first.at().ok_or("the model wasn't called")?;
         if round > 0 {

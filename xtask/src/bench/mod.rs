@@ -112,6 +112,7 @@ const ROWS: &[Row] = &[
         beside_pi("child_memory"),
     ),
     row("200 children", "under 2 GiB", program("children")),
+    row("100 working children", "", program("working_children")),
 ];
 
 /// Measures and prints the table.

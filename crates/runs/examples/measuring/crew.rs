@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use deputize_authority::preflight::RunRequest;
+use deputize_authority::{Consent, Preset};
 use deputize_boundary::PinnedProgram;
 use deputize_model::{Edge, Sleeper};
 use deputize_runs::{Boundaries, Child, ChildRequest, Look, ModelRequest, on_main_thread};
@@ -25,18 +26,20 @@ pub(crate) fn beside<T: Send>(
     })
 }
 
-/// Plans a read-only child in the person's folder that plays a script.
+/// Plans a child in the person's folder that plays a script.
 pub(crate) fn plan(
     look: &Look,
+    preset: Preset,
     script: &Value,
     sleeper: Arc<dyn Sleeper>,
 ) -> Result<Child, Failure> {
     let request = ChildRequest {
         run: RunRequest {
             prompt: b"Look at the file.".to_vec(),
-            preset: "read-only".to_owned(),
+            preset: preset.name().to_owned(),
             ..RunRequest::default()
         },
+        allow: vec![Consent::Shell],
         workdir: None,
         model: ModelRequest {
             name: Some("script:measured".to_owned()),
