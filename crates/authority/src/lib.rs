@@ -16,6 +16,7 @@ mod approval;
 mod bounds;
 mod budget;
 mod consent;
+pub mod git_config;
 mod grant;
 #[cfg(test)]
 mod lattice_laws;

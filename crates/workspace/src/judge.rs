@@ -7,6 +7,7 @@ use crate::entry::{Seen, What};
 use crate::held::held_by_name;
 use crate::limits::PATH_BYTES;
 use crate::manifest::Disposition;
+use crate::named::Named;
 use crate::rel_path::RelPath;
 use crate::view::View;
 
@@ -34,6 +35,7 @@ pub(crate) struct Judge<'a> {
     /// How many names each file with several names has in the copy.
     pub(crate) names: &'a HashMap<(u64, u64), u32>,
     repositories: HashMap<RelPath, Repository>,
+    named: Named<'a>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,11 +45,16 @@ enum Repository {
 }
 
 impl<'a> Judge<'a> {
-    pub(crate) fn new(view: View<'a>, names: &'a HashMap<(u64, u64), u32>) -> Self {
+    pub(crate) fn new(
+        view: View<'a>,
+        names: &'a HashMap<(u64, u64), u32>,
+        named: Named<'a>,
+    ) -> Self {
         Self {
             view,
             names,
             repositories: HashMap::new(),
+            named,
         }
     }
 
@@ -69,6 +76,11 @@ impl<'a> Judge<'a> {
         }
         if let Some(why) = held_by_name(&difference.path) {
             return Disposition::Hold(why.to_owned());
+        }
+        if self.named.names(&difference.path) {
+            return Disposition::Hold(
+                "your git configuration names it: git runs or obeys it".to_owned(),
+            );
         }
         if self.is_repository_part(&difference.path) {
             return Disposition::Hold("it makes or changes a bare repository".to_owned());

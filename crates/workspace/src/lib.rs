@@ -35,6 +35,7 @@ mod lock;
 mod manifest;
 mod mirror;
 mod mounts;
+mod named;
 mod observe;
 mod overlay;
 mod rel_path;

@@ -10,6 +10,7 @@ use crate::entry::{Seen, What};
 use crate::error::Doing as _;
 use crate::judge::Judge;
 use crate::manifest::{Change, ChangeKind, Manifest, State};
+use crate::named::Named;
 use crate::overlay::is_hollow;
 use crate::view::View;
 
@@ -127,7 +128,8 @@ impl WorkingCopy {
             top,
             below: self.is_overlay().then_some(base),
         };
-        let mut judge = Judge::new(view, &found.names);
+        let path = self.record().base.path.clone();
+        let mut judge = Judge::new(view, &found.names, Named::new(base, &path));
         let mut changes = Vec::new();
         for difference in found.all {
             if difference.ignored == Ignored::Yes {

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use deputize_authority::{PROTECTED, Shape};
+use deputize_authority::{PROTECTED, Shape, git_config};
 use rustix::fs::{Mode, OFlags};
 
 use super::links::named;
-use super::{Maker, git_config, keep, pin, pin_row, pin_ways};
+use super::{Maker, keep, pin, pin_row, pin_ways};
 use crate::error::{At as _, BoundaryError, Step};
 use crate::root::{attach, clone_tree};
 

@@ -6,7 +6,6 @@
 //! removes afterwards.
 
 mod git;
-mod git_config;
 mod links;
 
 use std::collections::BTreeSet;

@@ -229,3 +229,44 @@ fn placeholders_are_no_change() {
         );
     }
 }
+
+/// C2: whatever the person's git configuration makes git run or read in the work tree is held, however
+/// it is named there; the child's own configuration names nothing.
+#[test]
+fn what_the_persons_git_configuration_names_is_held() {
+    for kind in KINDS {
+        let scene = Scene::new(kind, |tree| {
+            tree.file(
+                ".git/config",
+                "[core]\n\thooksPath = build/hooks\n\tfsmonitor = \"./tools/watch --fast\"\n\
+                 [filter \"x\"]\n\tclean = sh tools/clean.sh %f\n[alias]\n\tup = !tools/up.sh\n\
+                 [include]\n\tpath = ../shared.gitconfig\n[remote \"origin\"]\n\turl = main\n\
+                 [branch \"main\"]\n\tremote = origin\n",
+            )
+            .file("shared.gitconfig", "[diff]\n\texternal = tools/diff\n")
+            .file("sub/.git/config", "[core]\n\tsshCommand = ./ssh.sh\n")
+            .file("tools/clean.sh", "cat\n");
+        });
+        scene.edit(
+            "mkdir -p build/hooks; echo evil > build/hooks/pre-commit; echo evil > tools/watch; \
+             echo evil >> tools/clean.sh; echo evil > tools/up.sh; echo evil > tools/diff; \
+             echo evil >> shared.gitconfig; echo evil > sub/ssh.sh; echo fine > ssh.sh; \
+             echo fine > tools/other; echo fine > origin; echo fine > main; echo fine > build/out",
+        );
+        for path in [
+            "build/hooks/pre-commit",
+            "tools/watch",
+            "tools/clean.sh",
+            "tools/up.sh",
+            "tools/diff",
+            "shared.gitconfig",
+            "sub/ssh.sh",
+        ] {
+            let why = why(&scene, path);
+            assert!(why.starts_with("hold: your git"), "{kind:?} {path}: {why}");
+        }
+        for path in ["ssh.sh", "tools/other", "origin", "main", "build/out"] {
+            assert_eq!(why(&scene, path), "Some(Apply)", "{kind:?} {path}");
+        }
+    }
+}

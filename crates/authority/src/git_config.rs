@@ -1,15 +1,26 @@
-//! What a repository's configuration makes git run or read, as far as protecting it needs that.
+//! Reads git's configuration as text, as far as protecting what it names needs that. Git itself is never
+//! asked: it would obey what it reads.
 //!
-//! Only keys that name places are looked for, and under any section: one too many is harmless.
+//! Keys are told under any section: one too many is harmless where places are looked for.
 
-/// The values of some keys of a configuration, in its order. Keys are compared without case.
-pub(crate) fn values(text: &str, key: &str) -> Vec<String> {
+/// The values of a key, in their order. Keys are compared without case.
+#[must_use]
+pub fn values(text: &str, key: &str) -> Vec<String> {
+    let found = pairs(text).into_iter();
+    found
+        .filter(|(name, _)| name == &key.to_lowercase())
+        .map(|(_, value)| value)
+        .collect()
+}
+
+/// Every key, in lower case and without its section, with its value.
+#[must_use]
+pub fn pairs(text: &str) -> Vec<(String, String)> {
     let joined = text.replace("\\\r\n", "").replace("\\\n", "");
     joined
         .lines()
         .filter_map(|line| after_header(line.trim()).split_once('='))
-        .filter(|(name, _)| name.trim().eq_ignore_ascii_case(key))
-        .map(|(_, value)| unquoted(value.trim_start()))
+        .map(|(name, value)| (name.trim().to_lowercase(), unquoted(value.trim_start())))
         .collect()
 }
 
