@@ -189,6 +189,12 @@ fn used(result: &RunResult) -> String {
         format!("turns {}", of(usage.turns, Dimension::Turns)),
         format!("calls {}", of(usage.tool_calls, Dimension::ToolCalls)),
     ];
+    if usage.commands > 0 {
+        parts.push(format!(
+            "commands {}",
+            of(usage.commands, Dimension::Commands)
+        ));
+    }
     let tokens = usage.input_tokens + usage.output_tokens;
     if tokens > 0 {
         parts.push(format!("tokens {}", of(tokens, Dimension::Tokens)));
