@@ -8,7 +8,7 @@ use deputize_ledger::{
     Approved, BoundaryStarted, ChangesObserved, Enforced, Enforcement, Enforcer, GrantRecorded,
     Granted, Limit, Narrowing, Probe, ProbeOutcome, Tokens, Used,
 };
-use deputize_workspace::{Disposition, Manifest};
+use deputize_workspace::{Disposition, Manifest, What};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -52,10 +52,14 @@ pub(crate) fn changes(manifest: &Manifest) -> ObservedChanges {
         let found = found.filter(|change| wanted(&change.disposition)).count();
         u64::try_from(found).unwrap_or(u64::MAX)
     };
+    // In the order of paths what lies in a folder follows it.
+    let following = manifest.changes.iter().skip(1).map(Some).chain([None]);
     let shown: Vec<&deputize_workspace::Change> = manifest
         .changes
         .iter()
-        .filter(|change| change.disposition != Disposition::Skip)
+        .zip(following)
+        .filter(|(change, next)| change.disposition != Disposition::Skip && !is_way(change, *next))
+        .map(|(change, _)| change)
         .collect();
     ObservedChanges {
         count: shown.len(),
@@ -67,6 +71,17 @@ pub(crate) fn changes(manifest: &Manifest) -> ObservedChanges {
             refused: count(|what| matches!(what, Disposition::Refuse(_))),
         },
     }
+}
+
+/// Whether a new folder is told by what lies in it.
+fn is_way(change: &deputize_workspace::Change, next: Option<&deputize_workspace::Change>) -> bool {
+    let new = change.new.as_ref();
+    let folder = new.is_some_and(|new| new.what == What::Folder);
+    let created = change.kind == deputize_workspace::ChangeKind::Created;
+    let holds = |other: &deputize_workspace::Change| {
+        other.path.lies_in(&change.path) && other.disposition == change.disposition
+    };
+    folder && created && next.is_some_and(holds)
 }
 
 fn change(change: &deputize_workspace::Change) -> Change {
