@@ -68,7 +68,7 @@ impl Differences {
                 return Ok(());
             }
         }
-        self.bytes = self.bytes.saturating_add(seen.size);
+        self.bytes = self.bytes.saturating_add(seen.allocated);
         Ok(())
     }
 }

@@ -62,6 +62,9 @@ pub(crate) struct Seen {
     pub(crate) inode: u64,
     pub(crate) ctime: i64,
     pub(crate) mtime: i64,
+    /// Bytes that it takes on the disk: a file with holes has fewer than its size says.
+    #[serde(skip)]
+    pub(crate) allocated: u64,
     #[serde(skip)]
     pub(crate) device: u64,
     #[serde(skip)]
@@ -127,6 +130,7 @@ pub(crate) fn look(folder: impl AsFd, name: &OsStr) -> io::Result<Option<Seen>> 
         } else {
             stat.stx_size
         },
+        allocated: stat.stx_blocks.saturating_mul(512),
         inode: stat.stx_ino,
         ctime: nanoseconds(&stat.stx_ctime),
         mtime: nanoseconds(&stat.stx_mtime),

@@ -29,6 +29,25 @@ const NAMES: &[(&str, &str)] = &[
     ("opencode.json", AGENT),
     ("opencode.jsonc", AGENT),
     ("copilot-instructions.md", AGENT),
+    (".qwen", AGENT),
+    (".crush.json", AGENT),
+    ("crush.json", AGENT),
+    (".junie", AGENT),
+    (".augment", AGENT),
+    (".trae", AGENT),
+    (".factory", AGENT),
+    (".amp", AGENT),
+    (".goose", AGENT),
+    (".cline", AGENT),
+    (".openhands", AGENT),
+    (".zencoder", AGENT),
+    ("agent.md", AGENT),
+    ("warp.md", AGENT),
+    (".rules", AGENT),
+    ("mcp.json", AGENT),
+    (".aider.model.settings.yml", AGENT),
+    (".codeium", AGENT),
+    (".tabnine", AGENT),
     // Git obeys them, or runs what they name.
     (".gitmodules", GIT),
     (".gitattributes", GIT),
@@ -42,6 +61,14 @@ const NAMES: &[(&str, &str)] = &[
     (".overcommit.yml", GIT),
     (".pre-commit-config.yaml", GIT),
     (".pre-commit-config.yml", GIT),
+    ("lefthook.toml", GIT),
+    ("lefthook-local.yml", GIT),
+    (".lfsconfig", GIT),
+    (".hg", GIT),
+    (".hgrc", GIT),
+    (".jj", GIT),
+    (".svn", GIT),
+    (".bzr", GIT),
     // A shell, an editor or a debugger runs them when it starts or enters the folder.
     (".bashrc", STARTUP),
     (".bash_profile", STARTUP),
@@ -72,6 +99,28 @@ const NAMES: &[(&str, &str)] = &[
     (".mise.toml", STARTUP),
     ("mise.toml", STARTUP),
     (".mise", STARTUP),
+    (".mise.local.toml", STARTUP),
+    ("mise.local.toml", STARTUP),
+    (".tool-versions", STARTUP),
+    (".lvimrc", STARTUP),
+    (".local.vimrc", STARTUP),
+    (".lazy.lua", STARTUP),
+    (".vim", STARTUP),
+    (".vs", STARTUP),
+    (".theia", STARTUP),
+    (".rprofile", STARTUP),
+    (".renviron", STARTUP),
+    (".ghci", STARTUP),
+    (".iex.exs", STARTUP),
+    (".ocamlinit", STARTUP),
+    (".pdbrc", STARTUP),
+    (".irbrc", STARTUP),
+    (".pryrc", STARTUP),
+    (".rspec", STARTUP),
+    (".pythonrc", STARTUP),
+    ("usercustomize.py", STARTUP),
+    ("sitecustomize.py", STARTUP),
+    (".venv", STARTUP),
     // A package manager or a compiler takes programs, registries or scripts from them.
     (".npmrc", MANAGER),
     (".yarnrc", MANAGER),
@@ -81,11 +130,30 @@ const NAMES: &[(&str, &str)] = &[
     ("pip.conf", MANAGER),
     (".bazelrc", MANAGER),
     (".cargo", MANAGER),
+    ("rust-toolchain", MANAGER),
+    ("rust-toolchain.toml", MANAGER),
+    (".mvn", MANAGER),
+    (".bundle", MANAGER),
+    ("bunfig.toml", MANAGER),
+    (".pnp.cjs", MANAGER),
+    (".yarn", MANAGER),
+    (".pydistutils.cfg", MANAGER),
 ];
 
 /// Ends of names that editors open as a set of tasks and settings.
-const ENDS: &[(&str, &str)] = &[(".code-workspace", STARTUP)];
+const ENDS: &[(&str, &str)] = &[(".code-workspace", STARTUP), (".sublime-project", STARTUP)];
 
+/// Places of more than one name.
+const PLACES: &[(&str, &str)] = &[
+    (".github/instructions", AGENT),
+    (".github/prompts", AGENT),
+    (".github/chatmodes", AGENT),
+    (".github/agents", AGENT),
+    (".config/mise", STARTUP),
+    ("tools/bazel", MANAGER),
+];
+
+const REPOSITORY: &str = "it belongs to a repository: commits stay in the copy";
 const AGENT: &str = "a coding agent obeys it";
 const GIT: &str = "git or a hook runner obeys it";
 const STARTUP: &str = "an editor, a shell or a debugger runs it";
@@ -96,16 +164,23 @@ pub(crate) fn held_by_name(path: &RelPath) -> Option<&'static str> {
     // Invalid bytes in one segment don't hide what the others say.
     let lower = path.as_path().to_string_lossy().to_lowercase();
     let names: Vec<&str> = lower.split('/').collect();
-    if names.contains(&".git") {
-        return Some("it belongs to a repository: commits stay in the copy");
-    }
     for (index, name) in names.iter().enumerate() {
-        let known = NAMES.iter().find(|(held, _)| held == name);
+        let rest = names[index..].join("/");
+        let place = PLACES.iter().find(|(place, _)| {
+            let below = rest.strip_prefix(place);
+            below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+        });
+        // Some file systems take these for the same name.
+        let name = name.trim_end_matches([' ', '.']);
+        if name == ".git" || name == "git~1" {
+            return Some(REPOSITORY);
+        }
+        let known = NAMES.iter().find(|(held, _)| *held == name).or(place);
         let ends = ENDS.iter().find(|(end, _)| name.ends_with(end));
         if let Some((_, why)) = known.or(ends) {
             return Some(why);
         }
-        if let Some(kind) = protected_kind(Path::new(&names[index..].join("/"))) {
+        if let Some(kind) = protected_kind(Path::new(&rest)) {
             return Some(match kind {
                 ProtectedKind::Git => GIT,
                 ProtectedKind::Agent => AGENT,
@@ -152,6 +227,11 @@ mod tests {
             ".cargo/config.toml",
             "\\xff/.mcp.json",
             ".claude/\\xff",
+            ".git./config",
+            "a/GIT~1/x",
+            ".github/prompts/x.md",
+            "tools/bazel",
+            "x.sublime-project",
         ] {
             assert!(held(text), "{text}");
         }

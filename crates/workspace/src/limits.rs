@@ -15,6 +15,10 @@ pub(crate) const MIRROR_ENTRIES: usize = 1_000_000;
 pub(crate) const MIRROR_BYTES: u64 = 16 << 30;
 /// Bytes of one ignore file: compiling patterns costs far more than reading them.
 pub(crate) const IGNORE_FILE_BYTES: u64 = 256 * 1024;
+/// Bytes of content that are hashed for a manifest: seconds of work. Beyond it nothing is applied.
+pub(crate) const MANIFEST_BYTES: u64 = 4 << 30;
+/// Bytes of content that are hashed after one call of a child: what is left counts as changed.
+pub(crate) const OBSERVED_BYTES: u64 = 128 << 20;
 /// Bytes of a record that is read back: some hundred for each entry of the largest copy.
 pub(crate) const RECORD_BYTES: u64 = 2 << 30;
 /// Links that are followed to see where a link leads, as many as the kernel follows.

@@ -1,5 +1,7 @@
 //! Looking at a copy: what it changed so far, and what the base was.
 
+use std::collections::BTreeSet;
+
 use crate::CopyError;
 use crate::bases::{Base, Basis};
 use crate::beneath::{Anchor, is_absence};
@@ -9,9 +11,11 @@ use crate::digest;
 use crate::entry::{Seen, What};
 use crate::error::Doing as _;
 use crate::judge::Judge;
-use crate::manifest::{Change, ChangeKind, Manifest, State};
+use crate::limits::{MANIFEST_BYTES, OBSERVED_BYTES};
+use crate::manifest::{Change, ChangeKind, Disposition, Manifest, State};
 use crate::named::Named;
 use crate::overlay::is_hollow;
+use crate::rel_path::RelPath;
 use crate::view::View;
 
 /// What a copy came to so far, for a budget.
@@ -33,11 +37,11 @@ impl WorkingCopy {
         let (top, base) = (self.top()?, self.base()?);
         let found = self.look(&top, &base)?;
         let bytes = found.bytes;
-        let changes = self.judged(&top, &base, found)?;
+        let changes = self.judged(&top, &base, found, OBSERVED_BYTES)?;
         let counted = changes.iter().filter(|change| {
             let folder = |state: &State| state.what == What::Folder;
             let only_folders = change.new.iter().chain(&change.old).all(folder);
-            !only_folders && change.disposition != crate::Disposition::Skip
+            !only_folders && change.disposition != Disposition::Skip
         });
         Ok(Observed {
             changed_files: counted.count() as u64,
@@ -53,7 +57,12 @@ impl WorkingCopy {
     pub fn changes(&mut self) -> Result<Manifest, CopyError> {
         let (top, base) = (self.top()?, self.base()?);
         let found = self.look(&top, &base)?;
-        Ok(Manifest::of(self.judged(&top, &base, found)?))
+        Ok(Manifest::of(self.judged(
+            &top,
+            &base,
+            found,
+            MANIFEST_BYTES,
+        )?))
     }
 
     fn look(&mut self, top: &Anchor, base: &Anchor) -> Result<Differences, CopyError> {
@@ -123,7 +132,9 @@ impl WorkingCopy {
         top: &Anchor,
         base: &Anchor,
         found: Differences,
+        most_hashed: u64,
     ) -> Result<Vec<Change>, CopyError> {
+        let mut left = most_hashed;
         let view = View {
             top,
             below: self.is_overlay().then_some(base),
@@ -137,7 +148,7 @@ impl WorkingCopy {
                 continue;
             }
             let mut difference = difference;
-            let new = self.new_state(top, &mut difference)?;
+            let new = self.new_state(top, &mut difference, &mut left)?;
             let Some(base) = self.bases.get(&difference.path) else {
                 continue;
             };
@@ -165,6 +176,7 @@ impl WorkingCopy {
                 disposition,
             });
         }
+        hold_links_through(&mut changes, top);
         Ok(changes)
     }
 
@@ -173,6 +185,7 @@ impl WorkingCopy {
         &mut self,
         top: &Anchor,
         difference: &mut Difference,
+        left: &mut u64,
     ) -> Result<Option<State>, CopyError> {
         let Some(seen) = difference.new.clone() else {
             return Ok(None);
@@ -180,8 +193,14 @@ impl WorkingCopy {
         let known = self.digests.get(&difference.path);
         let digest = match known {
             Some((stamp, digest)) if *stamp == seen.stamp() => Some(digest.clone()),
+            // Holes are read like anything else, so the size counts, not what is on the disk.
+            _ if seen.what == What::File && seen.size > *left => {
+                difference.trouble = Some("there is too much content to compare");
+                None
+            }
             _ => match content(top, &difference.path, &seen) {
                 Ok(Content::Digest(digest)) => {
+                    *left = left.saturating_sub(seen.size);
                     let entry = (seen.stamp(), digest.clone());
                     self.digests.insert(difference.path.clone(), entry);
                     Some(digest)
@@ -231,7 +250,7 @@ fn skipped(difference: &Difference) -> Change {
         old: None,
         new: None,
         basis: Basis::Sure,
-        disposition: crate::Disposition::Skip,
+        disposition: Disposition::Skip,
     }
 }
 
@@ -264,7 +283,43 @@ enum Content {
     Hollow,
 }
 
-fn content(layer: &Anchor, path: &crate::RelPath, seen: &Seen) -> std::io::Result<Content> {
+/// Holds links that lead through something that isn't applied: where they would lead then, the copy
+/// doesn't show.
+fn hold_links_through(changes: &mut [Change], top: &Anchor) {
+    let apart: BTreeSet<RelPath> = changes
+        .iter()
+        .filter(|change| change.disposition != Disposition::Apply)
+        .map(|change| change.path.clone())
+        .collect();
+    let is_apart = |path: &RelPath| {
+        let mut part = Some(path.clone());
+        while let Some(place) = part.filter(|place| !place.is_top()) {
+            if apart.contains(&place) {
+                return true;
+            }
+            part = place.folder();
+        }
+        false
+    };
+    for change in changes {
+        let link = change
+            .new
+            .as_ref()
+            .is_some_and(|new| new.what == What::Link);
+        if !link || change.disposition != Disposition::Apply {
+            continue;
+        }
+        let places = top
+            .target(&change.path)
+            .map(|target| crate::view::places(&change.path, &target));
+        if places.is_err() || places.is_ok_and(|places| places.iter().any(is_apart)) {
+            change.disposition =
+                Disposition::Hold("it leads through something that isn't applied".to_owned());
+        }
+    }
+}
+
+fn content(layer: &Anchor, path: &RelPath, seen: &Seen) -> std::io::Result<Content> {
     Ok(match seen.what {
         What::File => {
             let mut file = layer.file(path)?;

@@ -48,17 +48,16 @@ impl View<'_> {
         Ok(None)
     }
 
-    fn has(&self, folder: &RelPath, name: &str, what: What) -> bool {
+    fn has(&self, folder: &RelPath, name: &str) -> bool {
         self.look(&folder.join(std::ffi::OsStr::new(name)))
-            .is_ok_and(|seen| seen.is_some_and(|seen| seen.what == what))
+            .is_ok_and(|seen| seen.is_some())
     }
 
-    /// Whether a folder is laid out so that git takes it for a repository.
+    /// Whether a folder is laid out so that git takes it for a repository. Git asks whether it may
+    /// enter `objects` and `refs`: links that lead to folders do, and so do files that can be executed.
     pub(crate) fn is_repository(&self, folder: &RelPath) -> bool {
-        let whole =
-            || self.has(folder, "objects", What::Folder) && self.has(folder, "refs", What::Folder);
-        (self.has(folder, "HEAD", What::File) || self.has(folder, "HEAD", What::Link))
-            && (whole() || self.has(folder, "commondir", What::File))
+        let whole = || self.has(folder, "objects") && self.has(folder, "refs");
+        self.has(folder, "HEAD") && (whole() || self.has(folder, "commondir"))
     }
 
     /// Whether a link leads out of the workspace, on any part of its way. What can't be told does.
@@ -91,6 +90,21 @@ impl View<'_> {
         }
         Some(())
     }
+}
+
+/// Every place that a link's target names on its way, `..` resolved by name.
+pub(crate) fn places(link: &RelPath, target: &[u8]) -> Vec<RelPath> {
+    let mut place = link.folder().unwrap_or_default();
+    let mut places = Vec::new();
+    for name in target.split(|byte| *byte == b'/') {
+        match name {
+            b"" | b"." => continue,
+            b".." => place = place.folder().unwrap_or_default(),
+            name => place = place.join(std::ffi::OsStr::from_bytes(name)),
+        }
+        places.push(place.clone());
+    }
+    places
 }
 
 /// Puts the names of a target before those that are still to come; nothing for an absolute one.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use deputize_authority::{PROTECTED, Shape, git_config};
 use rustix::fs::{Mode, OFlags};
@@ -113,12 +113,15 @@ fn pin_configured(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
         .into_iter()
         .filter(|path| path.starts_with(maker.root) && path != maker.root)
         .collect();
-    for path in &kept {
+    let is_there = |path: &PathBuf| std::fs::symlink_metadata(path).is_ok();
+    if maker.plants() {
         // A folder of hooks that isn't there yet is one that a command could fill.
-        if std::fs::symlink_metadata(path).is_err() {
-            maker.make(path, Shape::Folder)?;
+        for path in kept.iter().filter(|path| !is_there(path)) {
+            maker.make_with_parents(path)?;
         }
     }
+    // What is made in a copy is held back when that is applied.
+    let kept: Vec<PathBuf> = kept.into_iter().filter(is_there).collect();
     keep(maker.root, &kept)
 }
 
@@ -148,11 +151,15 @@ fn configuration(path: &Path) -> Result<Option<String>, BoundaryError> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// The real place, as far as it exists: of one that doesn't, its folder must.
+/// The real place, as far as it exists; names that don't exist yet follow as they are.
 fn place(path: &Path) -> Option<PathBuf> {
-    let real = std::fs::canonicalize(path).ok();
-    real.or_else(|| {
-        let folder = std::fs::canonicalize(path.parent()?).ok()?;
-        Some(folder.join(path.file_name()?))
-    })
+    if let Ok(real) = std::fs::canonicalize(path) {
+        return Some(real);
+    }
+    match path.components().next_back()? {
+        Component::Normal(name) => Some(place(path.parent()?)?.join(name)),
+        // Where the way isn't there yet, `..` leads back from it.
+        Component::ParentDir => Some(place(path.parent()?)?.parent()?.to_owned()),
+        _ => place(path.parent()?),
+    }
 }

@@ -202,7 +202,7 @@ fn pin_rows(workspace: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
     let is_there = |path: &Path| std::fs::symlink_metadata(path).is_ok();
     // What is made in a copy reaches nobody before it is applied, and is held back then: no folder of
     // these names has to stand in the child's way.
-    let plants = maker.ground == Ground::Folder;
+    let plants = maker.plants();
     // Where there is no repository, none is planted.
     let git = workspace.join(".git");
     if plants && !is_there(&git) {
@@ -262,6 +262,23 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
+    /// Whether what doesn't exist yet gets a placeholder.
+    fn plants(&self) -> bool {
+        self.ground == Ground::Folder
+    }
+
+    /// Makes a folder, and the folders on the way to it.
+    fn make_with_parents(&mut self, path: &Path) -> Result<(), BoundaryError> {
+        let mut missing: Vec<&Path> = path
+            .ancestors()
+            .take_while(|part| std::fs::symlink_metadata(part).is_err())
+            .collect();
+        missing.reverse();
+        missing
+            .into_iter()
+            .try_for_each(|part| self.make(part, Shape::Folder))
+    }
+
     fn make(&mut self, path: &Path, shape: Shape) -> Result<(), BoundaryError> {
         if self.ground == Ground::Folder {
             let on_host = Path::new("/").join(path.strip_prefix(self.new_root).unwrap_or(path));

@@ -16,6 +16,7 @@ mod bad_folder;
 mod bad_input;
 mod card;
 mod completions;
+mod configured;
 mod copies;
 mod demo;
 mod doctor;

@@ -270,3 +270,75 @@ fn what_the_persons_git_configuration_names_is_held() {
         }
     }
 }
+
+/// C2: git asks only whether it may enter what a repository is made of: links and files that can be
+/// executed pass for folders.
+#[test]
+fn repositories_of_links_and_files_are_held_too() {
+    for kind in KINDS {
+        let scene = Scene::new(kind, |tree| {
+            tree.file("src/main.rs", "fn main() {}\n");
+        });
+        scene.edit(
+            "mkdir -p v/x o r v/y v/z; for d in x y z; do echo ref: refs/heads/m > v/$d/HEAD; \
+             echo '[core]' > v/$d/config; done; ln -s ../../o v/x/objects; ln -s ../../r v/x/refs; \
+             echo > v/y/objects; echo > v/y/refs; chmod 755 v/y/objects v/y/refs; \
+             ln -s ../way v/z/commondir; echo ../c > v/way",
+        );
+        for path in [
+            "v/x/HEAD",
+            "v/x/config",
+            "v/y/config",
+            "v/y/refs",
+            "v/z/config",
+        ] {
+            let why = why(&scene, path);
+            assert!(why.starts_with("hold: "), "{kind:?} {path}: {why}");
+        }
+    }
+}
+
+/// C2: a link is judged by the tree that an apply would leave: one that leads through something that
+/// isn't applied is held.
+#[test]
+fn links_through_what_is_not_applied_are_held() {
+    for kind in KINDS {
+        let scene = Scene::new(kind, |tree| {
+            tree.file(".gitignore", "build\n").file("kept/x", "x\n");
+        });
+        scene.edit(
+            "mkdir -p build .husky; echo s > build/s; echo s > .husky/s; ln -s build/s data; \
+             ln -s .husky/s hook; ln -s kept/x fine",
+        );
+        for path in ["data", "hook"] {
+            let why = why(&scene, path);
+            assert!(
+                why.starts_with("hold: it leads through"),
+                "{kind:?} {path}: {why}"
+            );
+        }
+        assert_eq!(why(&scene, "fine"), "Some(Apply)", "{kind:?}");
+    }
+}
+
+/// C2, D4: files with holes cost what they take, and terabytes of nothing are neither read nor applied.
+#[test]
+fn holes_are_not_read() {
+    for kind in KINDS {
+        let scene = Scene::new(kind, |tree| {
+            tree.file("a", "a\n");
+        });
+        scene.edit("for n in $(seq 300); do truncate -s 5G hole$n; done; echo b > a");
+        let begun = std::time::Instant::now();
+        let observed = scene.copy().observe().unwrap();
+        assert!(observed.bytes < 1 << 20, "{kind:?}: {observed:?}");
+        let changes = scene.manifest().changes;
+        let refused = changes.iter().filter(|change| {
+            matches!(&change.disposition, Disposition::Refuse(why) if why.contains("too much content"))
+        });
+        assert_eq!(refused.count(), 300, "{kind:?}");
+        assert_eq!(why(&scene, "a"), "Some(Apply)", "{kind:?}");
+        // A terabyte and a half would take an hour.
+        assert!(begun.elapsed().as_secs() < 60, "{kind:?}");
+    }
+}
