@@ -151,6 +151,22 @@ fn a_claim_with_a_failing_check_is_an_error() {
     );
 }
 
+/// D1: what a child leaves beside its work (in its home, among temporary files, in shared memory)
+/// doesn't decide about its check; what it did in the copy does.
+#[test]
+fn a_check_runs_where_nothing_but_the_work_is() {
+    let env = broken_project();
+    let turns = json!([
+        bash("echo x > ~/left; echo x > /tmp/left; echo x > /dev/shm/left; echo kept > done.txt"),
+        say("Done."),
+    ]);
+    let check = "ls -A ~ /tmp /dev/shm; test ! -e ~/left && test ! -e /tmp/left && \
+                 test ! -e /dev/shm/left && grep -q kept done.txt";
+    let played = work(&env, turns, &["--check", check]);
+    played.ended("ok", 0);
+    assert_eq!(paths(&played.result), ["done.txt"]);
+}
+
 /// B1, C2: whatever a child deletes, the folder is as it was.
 #[test]
 fn a_child_that_deletes_everything_deletes_nothing() {

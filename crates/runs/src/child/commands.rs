@@ -64,17 +64,22 @@ impl Toolbox {
             name: "bash".to_owned(),
             arguments: json!({ "command": command, "timeout_seconds": CHECK_SECONDS }),
         };
+        // What the child left beside its work must not decide about it.
+        let hosted = match self.footing.renew().await {
+            Ok(hosted) => hosted,
+            Err(error) => return not_run(error.refusal().reason),
+        };
         let decided = match self.decide(&tool).await {
             Ok(decided) => decided,
             Err(error) => return not_run(error.refusal().reason),
         };
-        let (Some(sealed), Ok(hosted)) = (decided.sealed, self.hosted().await) else {
+        let Some(sealed) = decided.sealed else {
             return not_run(decided.reason);
         };
         let Some(start) = sealed.start() else {
             return not_run("the gate sealed another call".to_owned());
         };
-        match self.command(hosted, &start).await {
+        match self.command(&hosted, &start).await {
             Ok(captured) => CheckRan {
                 outcome: checked(&captured),
                 output: Untrusted::new(told(&captured, start.timeout).0),

@@ -117,13 +117,12 @@ impl Child {
             ledger_broken,
             begun,
         };
-        let ground = toolbox.started().cloned();
-        let enforced = match &ground {
-            Some(ground) => record::enforced(&ground.hosted.plan, Some(&ground.hosted.self_test)),
+        let enforced = match toolbox.footing.stood() {
+            Some(stood) => record::enforced(&stood.plan, Some(&stood.self_test)),
             None => record::not_started(),
         };
         // What the boundary is held by goes with the toolbox; the copy outlives it.
-        let copy = ground.and_then(|ground| ground.copy);
+        let copy = toolbox.footing.copy();
         let touched = toolbox.touched();
         // The end of the processes comes before every word about the end of the run.
         if let Err(error) = close(toolbox).await {

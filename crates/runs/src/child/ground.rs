@@ -1,11 +1,12 @@
 //! What a run stands on: its boundary, and the copy of the workspace where it writes to one.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use deputize_authority::{Grant, Refusal};
 use deputize_boundary::plan::CopyPlace;
-use deputize_boundary::{BoundaryError, Step};
+use deputize_boundary::{BoundaryError, BoundaryPlan, SelfTest, Step};
+use deputize_egress::{HeldPorts, PublishedPorts};
 use deputize_workspace::{
     BaseFolder, CopyKind, CopyRecord, Layers, Manifest, Observed, WorkingCopy,
 };
@@ -18,6 +19,138 @@ use crate::RunError;
 pub(super) struct Ground {
     pub(super) hosted: Arc<Hosted>,
     pub(super) copy: Option<RunCopy>,
+}
+
+/// What a run stands on: nothing before the first call that needs it, then one boundary after another.
+pub(super) struct Footing {
+    boundaries: Boundaries,
+    wanted: Wanted,
+    /// One start, or end, at a time.
+    turn: tokio::sync::Mutex<()>,
+    ground: Mutex<Option<Ground>>,
+    /// The copy, whatever became of the boundary that showed it.
+    copy: Mutex<Option<RunCopy>>,
+    /// How the first boundary stood.
+    stood: OnceLock<Stood>,
+    ports: Mutex<Ports>,
+}
+
+/// How a boundary stood, for record and receipt.
+pub(super) struct Stood {
+    pub(super) plan: BoundaryPlan,
+    pub(super) self_test: SelfTest,
+}
+
+/// Ports of a run.
+enum Ports {
+    /// They lead nowhere as long as no boundary stands.
+    Held(HeldPorts),
+    /// They lead inside.
+    Published(#[expect(dead_code, reason = "held for what dropping it does")] PublishedPorts),
+    /// There are none, or they couldn't be had again.
+    None,
+}
+
+impl Footing {
+    pub(super) fn new(boundaries: Boundaries, wanted: Wanted, ports: HeldPorts) -> Self {
+        Self {
+            boundaries,
+            wanted,
+            turn: tokio::sync::Mutex::default(),
+            ground: Mutex::default(),
+            copy: Mutex::default(),
+            stood: OnceLock::new(),
+            ports: Mutex::new(Ports::Held(ports)),
+        }
+    }
+
+    /// The boundary, started if it isn't yet.
+    pub(super) async fn hosted(&self) -> Result<Arc<Hosted>, RunError> {
+        Ok(self.ground().await?.hosted)
+    }
+
+    /// The boundary and the copy.
+    pub(super) async fn ground(&self) -> Result<Ground, RunError> {
+        let _turn = self.turn.lock().await;
+        match self.started() {
+            Some(ground) => Ok(ground),
+            None => self.begin().await,
+        }
+    }
+
+    /// The boundary and the copy, if a call needed them.
+    pub(super) fn started(&self) -> Option<Ground> {
+        held(&self.ground).clone()
+    }
+
+    /// How the first boundary stood.
+    pub(super) fn stood(&self) -> Option<&Stood> {
+        self.stood.get()
+    }
+
+    /// The copy, if there is one.
+    pub(super) fn copy(&self) -> Option<RunCopy> {
+        held(&self.copy).clone()
+    }
+
+    /// Ends the boundary that stands and starts another on the same copy: of what commands left beside
+    /// the workspace (a home, temporary files, caches, shared memory) nothing is there any more.
+    pub(super) async fn renew(&self) -> Result<Arc<Hosted>, RunError> {
+        let _turn = self.turn.lock().await;
+        let ground = held(&self.ground).take();
+        if let Some(ground) = ground {
+            // Its port is free again only when nothing leads from it.
+            *held(&self.ports) = Ports::None;
+            let hosted = Arc::into_inner(ground.hosted).ok_or(RunError::Ending)?;
+            hosted.stop().await?;
+            let ports = self.wanted.grant.bounds().ports.items().copied();
+            *held(&self.ports) = Ports::Held(HeldPorts::take(ports)?);
+        }
+        Ok(self.begin().await?.hosted)
+    }
+
+    /// Starts a boundary; the caller has the turn.
+    async fn begin(&self) -> Result<Ground, RunError> {
+        let known = self.copy();
+        let ground = match known {
+            None => Ground::find(&self.boundaries, self.wanted.clone()).await?,
+            Some(copy) => Ground {
+                hosted: self.boundaries.get(copy.shown_by(&self.wanted)).await?,
+                copy: Some(copy),
+            },
+        };
+        held(&self.copy).clone_from(&ground.copy);
+        // Only the first is told: the others are built from the same plan.
+        let _ = self.stood.set(Stood {
+            plan: ground.hosted.plan.clone(),
+            self_test: ground.hosted.self_test.clone(),
+        });
+        let ports = std::mem::replace(&mut *held(&self.ports), Ports::None);
+        if let Ports::Held(ports) = ports
+            && !ports.is_empty()
+        {
+            let published = ground.hosted.publish(ports).await;
+            let published = published.map_err(|error| super::toolbox::lost(&error))?;
+            *held(&self.ports) = Ports::Published(published);
+        }
+        *held(&self.ground) = Some(ground.clone());
+        Ok(ground)
+    }
+
+    /// Ends the boundary, unless another run still uses it.
+    pub(super) async fn close(self) -> Result<(), RunError> {
+        self.boundaries.settled().await;
+        let hosted = held(&self.ground).take().map(|ground| ground.hosted);
+        match hosted.and_then(Arc::into_inner) {
+            Some(hosted) => hosted.stop().await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is behind a lock, whatever became of who held it last: it is replaced whole.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The copy of one run.
@@ -159,7 +292,7 @@ impl RunCopy {
         blocking(move || copy.lock().remove()).await
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, WorkingCopy> {
+    fn lock(&self) -> MutexGuard<'_, WorkingCopy> {
         // Its records are on disk; one that was left in the middle is read from there.
         self.copy.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -33,7 +33,7 @@ impl Drive<'_> {
         if self.boundary_told {
             return;
         }
-        let Some(Ground { hosted, copy }) = self.toolbox.started().cloned() else {
+        let Some(Ground { hosted, copy }) = self.toolbox.footing.started() else {
             return;
         };
         self.boundary_told = true;

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
 
 use deputize_agent::{CallOutcome, Claim, Decision, Finding, Finished};
 use deputize_authority::{Approval, Consent, Grant, Level, Refusal, Untrusted};
 use deputize_boundary::HostFacts;
 use deputize_boundary::plan::CopyPlace;
-use deputize_egress::{HeldPorts, PublishedPorts};
+use deputize_egress::HeldPorts;
 use deputize_gate::{Call, Contained, Context, Sealed, Verdict, admit, decide, queries};
 use deputize_ledger as ledger;
 use deputize_model::ToolUse;
@@ -17,7 +17,7 @@ use deputize_tools::{ClaimCheck, Request, Response};
 use deputize_workspace::Observed;
 
 use super::Child;
-use super::ground::{Ground, RunCopy};
+use super::ground::{Footing, RunCopy};
 use super::hosted::{Boundaries, Hosted, Wanted};
 use crate::RunError;
 
@@ -28,19 +28,12 @@ const COPY_BYTES: u64 = 16 << 30;
 pub(super) struct Toolbox {
     pub(super) grant: Grant,
     pub(super) host: HostFacts,
-    pub(super) boundaries: Boundaries,
     /// The run's folder.
     pub(super) run: PathBuf,
-    /// Where records of placeholders are kept.
-    records: PathBuf,
     /// What a person agreed to for this run.
     approved: Vec<Consent>,
-    /// Ports that lead nowhere as long as no boundary stands.
-    held: Mutex<Option<HeldPorts>>,
-    /// Those that lead inside.
-    published: OnceLock<PublishedPorts>,
-    /// Started at the first call that needs it.
-    ground: tokio::sync::OnceCell<Ground>,
+    /// What the run stands on, from the first call that needs it.
+    pub(super) footing: Footing,
     /// What file tools said that they changed.
     touched: Mutex<BTreeSet<String>>,
     /// Files that the copy had changed when it was last looked at.
@@ -74,55 +67,25 @@ impl Toolbox {
         approvals: &[Approval],
         ports: HeldPorts,
     ) -> Result<Self, RunError> {
+        let wanted = Wanted {
+            grant: child.granted.grant.clone(),
+            host: child.host.clone(),
+            copy: CopyPlace::Planned,
+            run: run.to_owned(),
+            records: child.look.state()?.join("placeholders"),
+        };
         Ok(Self {
             grant: child.granted.grant.clone(),
             host: child.host.clone(),
-            boundaries,
             run: run.to_owned(),
-            records: child.look.state()?.join("placeholders"),
             approved: approvals
                 .iter()
                 .flat_map(|approval| approval.effects.iter().copied())
                 .collect(),
-            held: Mutex::new(Some(ports)),
-            published: OnceLock::new(),
-            ground: tokio::sync::OnceCell::new(),
+            footing: Footing::new(boundaries, wanted, ports),
             touched: Mutex::default(),
             changed: AtomicU64::new(0),
         })
-    }
-
-    /// The boundary, started if it isn't yet.
-    pub(super) async fn hosted(&self) -> Result<&Arc<Hosted>, RunError> {
-        Ok(&self.ground().await?.hosted)
-    }
-
-    async fn ground(&self) -> Result<&Ground, RunError> {
-        self.ground.get_or_try_init(|| self.settle_down()).await
-    }
-
-    async fn settle_down(&self) -> Result<Ground, RunError> {
-        let wanted = Wanted {
-            grant: self.grant.clone(),
-            host: self.host.clone(),
-            copy: CopyPlace::Planned,
-            run: self.run.clone(),
-            records: self.records.clone(),
-        };
-        let ground = Ground::find(&self.boundaries, wanted).await?;
-        let held = self.held.lock().ok().and_then(|mut held| held.take());
-        if let Some(held) = held.filter(|held| !held.is_empty()) {
-            let published = ground.hosted.publish(held).await;
-            let published = published.map_err(|error| lost(&error))?;
-            // The ground is found once.
-            let _ = self.published.set(published);
-        }
-        Ok(ground)
-    }
-
-    /// What the run stands on, if a call needed it.
-    pub(super) fn started(&self) -> Option<&Ground> {
-        self.ground.get()
     }
 
     /// Puts a call to the gate.
@@ -133,7 +96,7 @@ impl Toolbox {
             Ok(call) => call,
             Err(denied) => return Ok(Decided::refused_at_the_door(*denied)),
         };
-        let hosted = self.hosted().await?;
+        let hosted = self.footing.hosted().await?;
         let held: Vec<_> = hosted.plan.held().collect();
         let context = self.context(hosted.plan.level, &held);
         let asked = queries(&call, &context);
@@ -166,7 +129,7 @@ impl Toolbox {
 
     /// Runs a call that the gate allowed, and sees what it changed.
     pub(super) async fn run(&self, sealed: Sealed<Call>) -> Result<Ran, RunError> {
-        let ground = self.ground().await?;
+        let ground = self.footing.ground().await?;
         let mut ran = self.carry_out(&ground.hosted, &sealed).await?;
         if let (Some(copy), true) = (&ground.copy, may_write(sealed.call())) {
             ran.outcome.changed_files = self.newly_changed(copy).await?;
@@ -259,7 +222,7 @@ impl Toolbox {
                 quote: claim.quote.clone(),
             })
             .collect();
-        let Ok(hosted) = self.hosted().await else {
+        let Ok(hosted) = self.footing.hosted().await else {
             return unknown("it couldn't be looked up without a boundary");
         };
         match hosted.ask(&Request::Evidence(asked)).await {
@@ -272,12 +235,7 @@ impl Toolbox {
 
     /// Ends the boundary, unless another run still uses it.
     pub(super) async fn close(self) -> Result<(), RunError> {
-        self.boundaries.settled().await;
-        let hosted = self.ground.into_inner().map(|ground| ground.hosted);
-        match hosted.and_then(Arc::into_inner) {
-            Some(hosted) => hosted.stop().await,
-            None => Ok(()),
-        }
+        self.footing.close().await
     }
 }
 
