@@ -14,7 +14,7 @@ use rustix::mount::{
 
 use crate::error::{At as _, BoundaryError, Step};
 use crate::placeholders::Record;
-use crate::plan::{AccessMode, BoundaryPlan, CopyPlace, Mount, Source};
+use crate::plan::{AccessMode, BoundaryPlan, CopyPlace, Mount, Sealed, Source};
 use crate::sys::{self, Depth, MountChange};
 
 /// Where the private tmpfs is put up; only our mount namespace sees it.
@@ -157,8 +157,9 @@ fn put_host(
     handed: Option<OwnedFd>,
 ) -> Result<(), BoundaryError> {
     let Some(tree) = handed else { return Ok(()) };
-    if mount.at == plan.workspace.path {
-        check_identity(plan, &tree)?;
+    let seals = plan.seals.iter().chain([&plan.workspace]);
+    for seal in seals.filter(|seal| seal.path == mount.at) {
+        check_identity(seal, &tree)?;
     }
     let mut flags = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
     if access == AccessMode::ReadOnly {
@@ -169,18 +170,18 @@ fn put_host(
     attach(&tree, target)
 }
 
-/// The folder that the grant was made for, and not another one that took its place.
-fn check_identity(plan: &BoundaryPlan, tree: &OwnedFd) -> Result<(), BoundaryError> {
-    let stat = rustix::fs::fstat(tree).on(Step::View, &plan.workspace.path)?;
-    if (stat.st_dev, stat.st_ino) == (plan.workspace.device, plan.workspace.inode) {
+/// What the grant was made for, and not something else that took its place.
+fn check_identity(seal: &Sealed, tree: &OwnedFd) -> Result<(), BoundaryError> {
+    let stat = rustix::fs::fstat(tree).on(Step::View, &seal.path)?;
+    if (stat.st_dev, stat.st_ino) == (seal.device, seal.inode) {
         return Ok(());
     }
     Err(BoundaryError::Step {
         step: Step::View,
         errno: None,
         detail: format!(
-            "{} is not the folder that was granted: it was replaced",
-            plan.workspace.path.display()
+            "{} is not what was granted: it was replaced",
+            seal.path.display()
         ),
     })
 }
@@ -249,7 +250,7 @@ fn put_copy(
     };
     let host = host.ok_or_else(|| missing("the workspace is gone"))?;
     let copy = copy.ok_or_else(|| missing("no copy was made"))?;
-    check_identity(plan, &host)?;
+    check_identity(&plan.workspace, &host)?;
     let harmless = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
     let set = |tree: &OwnedFd, flags| {
         sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree).on(Step::Copy, target)

@@ -4,8 +4,9 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
+use deputize_authority::preflight::FolderFact;
 use deputize_authority::{Grant, Level, Refusal, escape};
-use deputize_boundary::plan::{CopyPlace, compile};
+use deputize_boundary::plan::{CopyPlace, Sealed, compile};
 use deputize_boundary::{
     Boundary, BoundaryError, BoundaryPlan, HostFacts, Outside, PinnedProgram, Placeholders,
     Purpose, Step,
@@ -91,18 +92,44 @@ pub fn choose_dry(grant: &Grant, host: &HostFacts) -> Result<BoundaryPlan, Refus
     compile(grant, host, level, &CopyPlace::Planned)
 }
 
+/// What a boundary shows beside what its grant names by path.
+#[derive(Debug, Clone)]
+pub(crate) struct Site {
+    /// Where the copy lies that the grant's writes go to.
+    pub(crate) copy: CopyPlace,
+    /// Further roots, as they were when they were granted.
+    pub(crate) seals: Vec<Sealed>,
+}
+
+impl Site {
+    /// Without a copy, with the roots that a request named.
+    pub(crate) fn of<'f>(facts: impl IntoIterator<Item = &'f FolderFact>) -> Self {
+        let identities = facts.into_iter().filter_map(FolderFact::identity);
+        let seals = identities.map(|(path, device, inode)| Sealed {
+            path: path.to_owned(),
+            device,
+            inode,
+        });
+        Self {
+            copy: CopyPlace::Planned,
+            seals: seals.collect(),
+        }
+    }
+}
+
 /// Starts the boundary of a grant. Must be called on the main thread.
 pub(crate) fn start(
     program: &PinnedProgram,
     grant: &Grant,
     host: &HostFacts,
-    copy: &CopyPlace,
+    site: &Site,
     probe: &Probe,
     placeholders: Option<&Placeholders>,
     purpose: Purpose,
 ) -> Result<Chosen, RunError> {
     let attempt = |host: &HostFacts, level| -> Result<(Boundary, BoundaryPlan), RunError> {
-        let plan = compile(grant, host, level, copy)?;
+        let mut plan = compile(grant, host, level, &site.copy)?;
+        plan.seals.clone_from(&site.seals);
         let outside = Outside {
             purpose,
             canary: Some(&probe.canary),

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use deputize_authority::preflight::{self, ExecRequest};
 use deputize_authority::{Consent, EnvName, Grant, Level, Promise, Refusal, Root};
-use deputize_boundary::plan::{CopyPlace, Sealed};
+use deputize_boundary::plan::Sealed;
 use deputize_boundary::{
     BoundaryPlan, CommandEnd, CommandSpec, PinnedProgram, Placeholders, Purpose, SelfTest, Signals,
     harden_supervisor,
@@ -25,7 +25,7 @@ use deputize_ledger::{
 use deputize_tools::{Request, Response};
 use serde_json::json;
 
-use crate::boundary::{Chosen, Probe, Weaker, start};
+use crate::boundary::{Chosen, Probe, Site, Weaker, start};
 use crate::clock::{millis, wall_ms};
 use crate::error::Doing as _;
 use crate::folder::private_folders;
@@ -176,7 +176,8 @@ impl Session<'_> {
         on_start: impl FnOnce(&BoundaryPlan, Option<&Weaker>),
     ) -> Result<Done, RunError> {
         let host = self.look.host();
-        let ports = &self.execution.request.ports;
+        let request = &self.execution.request;
+        let ports = &request.ports;
         let held = HeldPorts::take(ports.iter().copied())?;
         let probe = Probe::new(self.folder.path())?;
         let signals = Signals::take()?;
@@ -188,7 +189,7 @@ impl Session<'_> {
             program,
             &self.grant,
             &host,
-            &CopyPlace::Planned,
+            &Site::of(request.read.iter().chain(&request.write)),
             &probe,
             placeholders,
             // Init must be free to connect inside.

@@ -232,7 +232,11 @@ pub fn folder_fact(path: &Path) -> FolderFact {
                 device: meta.dev(),
                 inode: meta.ino(),
             },
-            Ok(_) => Found::Other { canonical },
+            Ok(meta) => Found::Other {
+                canonical,
+                device: meta.dev(),
+                inode: meta.ino(),
+            },
             Err(error) => Found::Unreadable(error.to_string()),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Found::Missing,

@@ -14,6 +14,26 @@ pub struct FolderFact {
     pub found: Found,
 }
 
+impl FolderFact {
+    /// What was found, by its path, device and inode: whoever shows it later shows that and no other.
+    #[must_use]
+    pub fn identity(&self) -> Option<(&Path, u64, u64)> {
+        match &self.found {
+            Found::Folder {
+                canonical,
+                device,
+                inode,
+            }
+            | Found::Other {
+                canonical,
+                device,
+                inode,
+            } => Some((canonical, *device, *inode)),
+            Found::Missing | Found::Unreadable(_) => None,
+        }
+    }
+}
+
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
@@ -30,6 +50,10 @@ pub enum Found {
     Other {
         /// Every link resolved.
         canonical: PathBuf,
+        /// Its device.
+        device: u64,
+        /// Its inode.
+        inode: u64,
     },
     /// Nothing.
     Missing,
@@ -101,7 +125,7 @@ pub(super) fn root(
 ) -> Result<Root, Refusal> {
     let shown = shown(&fact.asked);
     match &fact.found {
-        Found::Folder { canonical, .. } | Found::Other { canonical } => {
+        Found::Folder { canonical, .. } | Found::Other { canonical, .. } => {
             let real = workspace.path();
             let bases = [
                 Base::real(&around.caller),

@@ -340,6 +340,8 @@ fn folders_that_are_not_what_they_seem() {
         (
             Found::Other {
                 canonical: "/home/u/project/x".into(),
+                device: 1,
+                inode: 3,
             },
             "workdir_not_folder",
         ),

@@ -60,6 +60,7 @@ pub fn compile(
             device: workspace.device,
             inode: workspace.inode,
         },
+        seals: Vec::new(),
         access: access(grant, host, level, &mounts),
         view: mounts,
         cover: Cover {

@@ -27,6 +27,9 @@ pub struct BoundaryPlan {
     pub identity: Identity,
     /// The working folder: canonical path, device and inode as the grant sealed them.
     pub workspace: Sealed,
+    /// Further roots as they were when they were granted: nothing else is shown in their place.
+    #[serde(default)]
+    pub seals: Vec<Sealed>,
     /// The file system view, parents before children; empty at a level without mounts.
     pub view: Vec<Mount>,
     /// What to look for in the workspace and cover before anything runs.

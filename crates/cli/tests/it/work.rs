@@ -167,6 +167,47 @@ fn a_check_runs_where_nothing_but_the_work_is() {
     assert_eq!(paths(&played.result), ["done.txt"]);
 }
 
+/// S2, G4: a further root that is replaced after it was named isn't shown: not another folder, and not
+/// what a link in its place leads to.
+#[test]
+fn a_root_that_was_replaced_is_not_shown() {
+    let env = broken_project();
+    let (named, secret) = (env.root().join("named"), env.root().join("secret"));
+    for folder in [&named, &secret] {
+        fs::create_dir(folder).unwrap();
+    }
+    fs::write(secret.join("key"), "SECRET\n").unwrap();
+    env.give();
+    let read = format!("cat {}/key", named.display());
+    let turns = json!([
+        { "calls": [{ "name": "bash", "arguments": { "command": read } }], "delay_ms": 1500 },
+        say("Read."),
+    ]);
+    let model = script(&env, &json!({ "turns": turns }));
+    let root = named.display().to_string();
+    let mut running = env
+        .call([
+            "run",
+            "--allow",
+            "shell,outside",
+            "--read",
+            &root,
+            "--model",
+            &model,
+            "Go.",
+        ])
+        .start();
+    running.until_said("run ");
+    // Moved aside, not removed: a number that is free again may name the link that comes next.
+    fs::rename(&named, env.root().join("aside")).unwrap();
+    std::os::unix::fs::symlink(&secret, &named).unwrap();
+    let outcome = running.wait();
+    let transcript = fs::read_to_string(only_run(&env).join("transcript.json")).unwrap();
+    assert!(!transcript.contains("SECRET"), "{transcript}");
+    assert_eq!(outcome.code(), Some(1), "{outcome} {transcript}");
+    assert!(outcome.out().contains("it was replaced"), "{outcome}");
+}
+
 /// B1, C2: whatever a child deletes, the folder is as it was.
 #[test]
 fn a_child_that_deletes_everything_deletes_nothing() {

@@ -253,10 +253,9 @@ impl RunCopy {
 
     /// The boundary that is wanted, with this copy in it.
     fn shown_by(&self, wanted: &Wanted) -> Wanted {
-        Wanted {
-            copy: self.place(),
-            ..wanted.clone()
-        }
+        let mut wanted = wanted.clone();
+        wanted.site.copy = self.place();
+        wanted
     }
 
     /// What the boundary mounts.

@@ -14,7 +14,6 @@ use std::sync::{Arc, Mutex as Blocking, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use deputize_authority::{Grant, GrantDigest, Root};
-use deputize_boundary::plan::CopyPlace;
 use deputize_boundary::{
     Boundary, BoundaryPlan, CommandSpec, HostFacts, PinnedProgram, Placeholders, Purpose, SelfTest,
 };
@@ -22,7 +21,7 @@ use deputize_egress::{HeldPorts, PublishedPorts};
 use deputize_tools::{Request, Response};
 use tokio::sync::Mutex;
 
-use crate::boundary::{Chosen, Probe, Weaker, start};
+use crate::boundary::{Chosen, Probe, Site, Weaker, start};
 use crate::capture::{Captured, Patience, capture};
 use crate::error::Doing as _;
 use crate::folder::private_folders;
@@ -44,8 +43,8 @@ type Known = HashMap<Key, Weak<Hosted>>;
 pub(super) struct Wanted {
     pub(super) grant: Grant,
     pub(super) host: HostFacts,
-    /// Where the copy lies that the grant's writes go to.
-    pub(super) copy: CopyPlace,
+    /// What it shows beside what the grant names by path.
+    pub(super) site: Site,
     /// The run's folder.
     pub(super) run: PathBuf,
     /// Where records of placeholders are kept.
@@ -154,7 +153,7 @@ impl Hosted {
                 &program,
                 &wanted.grant,
                 &wanted.host,
-                &wanted.copy,
+                &wanted.site,
                 &probe,
                 placeholders.as_ref(),
                 Purpose::Serve,

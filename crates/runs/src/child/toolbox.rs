@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use deputize_agent::{CallOutcome, Claim, Decision, Finding, Finished};
 use deputize_authority::{Approval, Consent, Grant, Level, Refusal, Untrusted};
 use deputize_boundary::HostFacts;
-use deputize_boundary::plan::CopyPlace;
 use deputize_egress::HeldPorts;
 use deputize_gate::{Call, Contained, Context, Sealed, Verdict, admit, decide, queries};
 use deputize_ledger as ledger;
@@ -20,6 +19,7 @@ use super::Child;
 use super::ground::{Footing, RunCopy};
 use super::hosted::{Boundaries, Hosted, Wanted};
 use crate::RunError;
+use crate::boundary::Site;
 
 /// The most bytes that a copy may hold: what large builds write, and too little to fill a disk.
 const COPY_BYTES: u64 = 16 << 30;
@@ -70,7 +70,7 @@ impl Toolbox {
         let wanted = Wanted {
             grant: child.granted.grant.clone(),
             host: child.host.clone(),
-            copy: CopyPlace::Planned,
+            site: Site::of(&child.request.run.read),
             run: run.to_owned(),
             records: child.look.state()?.join("placeholders"),
         };
