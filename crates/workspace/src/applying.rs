@@ -7,7 +7,7 @@ use deputize_authority::Refusal;
 
 use crate::apply::{
     Action, ApplyRequest, Conflicts, Journal, Outcome, Plan, Planner, Recovered, Stops, Store,
-    Transaction, Wanted, left_out, recover, staying, take_turn, umask,
+    Transaction, Wanted, closed, left_out, recover, staying, take_turn, umask,
 };
 use crate::bases::Basis;
 use crate::copy::{FOLDER, WorkingCopy};
@@ -231,6 +231,8 @@ fn plan(
     } = planner;
     let mut steps = removals;
     steps.extend(puts);
+    // A folder that can't be opened is refused before anybody is asked.
+    closed(base, steps.iter().map(|planned| &planned.step))?;
     Ok(Plan {
         action,
         manifest,

@@ -42,8 +42,16 @@ impl CopyError {
                 "copy_failed",
                 "workspace",
                 format!("{self}: {source}"),
-                "free space or give yourself access, and try again: what was begun is finished or \
-                 taken back",
+                match source.kind() {
+                    io::ErrorKind::PermissionDenied => {
+                        "give yourself access to it (`chmod u+rwx` where it is yours), and try again: \
+                         what was begun is finished or taken back"
+                    }
+                    _ => {
+                        "free space or give yourself access, and try again: what was begun is \
+                         finished or taken back"
+                    }
+                },
             ),
             Self::Record { .. } => Refusal::new(
                 "copy_record_broken",

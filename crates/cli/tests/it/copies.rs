@@ -510,20 +510,7 @@ fn kill(running: &mut deputize_testkit::Running) {
 #[test]
 fn an_ordinary_user_applies_too() {
     use std::os::unix::fs::MetadataExt as _;
-    let Some(user) = OrdinaryUser::for_root() else {
-        // This test already is one; the others show it.
-        return;
-    };
-    let env = TestEnv::for_user(env!("CARGO_BIN_EXE_deputize"), user);
-    if fs::metadata(env!("CARGO_BIN_EXE_deputize"))
-        .unwrap()
-        .permissions()
-        .mode()
-        & 0o001
-        == 0
-    {
-        return;
-    }
+    let Some(env) = ordinary() else { return };
     env.lay(|tree| {
         tree.file("a.txt", "one\n");
     });
@@ -531,8 +518,73 @@ fn an_ordinary_user_applies_too() {
     well(&env, &["apply", &run, "--yes"]);
     assert_eq!(read(&env, "a.txt"), "one\ntwo\n");
     let owner = |path: &str| fs::metadata(env.workspace().join(path)).unwrap().uid();
-    assert_eq!((owner("a.txt"), owner("new")), (user.id(), user.id()));
+    assert_eq!((owner("a.txt"), owner("new")), (owner(""), owner("")));
+    assert_ne!(owner(""), 0);
     well(&env, &["undo", &run, "--yes"]);
     assert_eq!(read(&env, "a.txt"), "one\n");
     well(&env, &["discard", &run, "--yes"]);
+}
+
+/// C2, C4: folders that are closed to their own owner, the person's and the child's, are applied and
+/// taken back all the same, and have their own permissions in the end.
+#[test]
+fn folders_closed_to_their_owner_are_applied_and_taken_back() {
+    let Some(env) = ordinary() else { return };
+    env.lay(|tree| {
+        tree.file("closed/old", "old\n").file("opens/old", "old\n");
+    });
+    let mode = |path: &str| {
+        let meta = fs::metadata(env.workspace().join(path)).unwrap();
+        meta.permissions().mode() & 0o777
+    };
+    for path in ["closed", "opens", ""] {
+        set_mode(&env.workspace().join(path), 0o555);
+    }
+    let before = snapshot(&env);
+    let run = after(
+        &env,
+        "chmod 755 . closed opens; echo new > opens/new; echo new > closed/new; rm closed/old; \
+         mkdir -p n/m; echo f > n/m/f; chmod 555 n/m n closed .",
+    );
+    well(&env, &["apply", &run, "--yes"]);
+    assert_eq!(read(&env, "n/m/f"), "f\n");
+    assert_eq!(read(&env, "opens/new"), "new\n");
+    assert!(!env.workspace().join("closed/old").exists());
+    let modes = ["", "closed", "opens", "n", "n/m"].map(mode);
+    assert_eq!(modes, [0o555, 0o555, 0o755, 0o555, 0o555]);
+    well(&env, &["undo", &run, "--yes"]);
+    assert_eq!(snapshot(&env), before);
+    assert_eq!(["", "closed", "opens"].map(mode), [0o555; 3]);
+}
+
+/// C2, H3: a folder that is closed and isn't one's own is named, with whom to ask; nothing is touched.
+#[test]
+fn a_closed_folder_of_somebody_else_is_named() {
+    let Some(env) = ordinary() else { return };
+    env.lay(|tree| {
+        tree.file("a.txt", "a\n").file("theirs/old", "old\n");
+    });
+    let run = after(&env, "echo b > a.txt; echo new > theirs/new");
+    let before = snapshot(&env);
+    std::os::unix::fs::chown(env.workspace().join("theirs"), Some(0), Some(0)).unwrap();
+    for how in ["--dry-run", "--yes"] {
+        let outcome = env.run(["apply", &run, how, "--json"]);
+        refused(&outcome, "folder_closed");
+        let error = &parsed(&outcome)["error"];
+        assert!(error["reason"].as_str().unwrap().contains("`theirs`"));
+        assert!(error["fix"].as_str().unwrap().contains("owner"));
+    }
+    assert_eq!(snapshot(&env), before);
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// A workspace of somebody who isn't root; `None` where nobody else can be had, or can't run this.
+fn ordinary() -> Option<TestEnv> {
+    let program = env!("CARGO_BIN_EXE_deputize");
+    let user = OrdinaryUser::for_root()?;
+    let runs = fs::metadata(program).unwrap().permissions().mode() & 0o001 != 0;
+    runs.then(|| TestEnv::for_user(program, user))
 }

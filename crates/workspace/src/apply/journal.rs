@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::closed::Closed;
 use crate::CopyError;
 use crate::error::Doing as _;
 use crate::limits::RECORD_BYTES;
@@ -52,6 +53,8 @@ pub(crate) enum Line {
         stage: String,
         left: Vec<RelPath>,
     },
+    /// A folder that it will open, and close again at its end.
+    Open(Closed),
     /// What it will do.
     Step { number: usize, step: Step },
     /// All is staged and kept: from here on it is finished, whatever happens.
@@ -76,6 +79,8 @@ pub(crate) enum Phase {
 pub(crate) struct Told {
     pub(crate) action: Action,
     pub(crate) stage: String,
+    /// Folders that it opens.
+    pub(crate) opened: Vec<Closed>,
     pub(crate) steps: Vec<Step>,
     pub(crate) phase: Phase,
     pub(crate) left: BTreeSet<RelPath>,
@@ -132,6 +137,7 @@ impl Journal {
             self.transactions.push(Told {
                 action,
                 stage,
+                opened: Vec::new(),
                 steps: Vec::new(),
                 phase: Phase::Begun,
                 left: left.into_iter().collect(),
@@ -143,6 +149,7 @@ impl Journal {
         };
         match line {
             Line::Begin { .. } => {}
+            Line::Open(folder) => told.opened.push(folder),
             Line::Step { step, .. } => told.steps.push(step),
             Line::Commit => told.phase = Phase::Committed,
             Line::Abort => told.phase = Phase::Aborted,

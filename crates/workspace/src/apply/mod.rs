@@ -6,6 +6,7 @@
 //!    staged in a folder of its own in the workspace, all of it is written down in the journal, and
 //!    the disk is asked to keep it. A disk that is full, or content that isn't what was reviewed, ends
 //!    it here: nothing of the person's was touched.
+//!    A folder that its owner closed to himself is opened, which the journal names first.
 //! 2. *Commit*: names are exchanged, one after the other; nothing is written any more.
 //! 3. *Finish*: permissions of folders, the staging folder, the last line of the journal.
 //!
@@ -17,6 +18,7 @@
 //! The person may write at the same time. A name is exchanged, not overwritten, and what came out is
 //! looked at: if it isn't what the plan saw, it goes back and the whole change is taken back.
 
+mod closed;
 mod file;
 mod journal;
 mod plan;
@@ -28,6 +30,7 @@ mod store;
 mod tests;
 mod transaction;
 
+pub(crate) use closed::closed;
 pub use journal::Action;
 pub(crate) use journal::Journal;
 pub use plan::{Conflict, Plan};

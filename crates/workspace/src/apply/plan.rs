@@ -219,11 +219,12 @@ impl<'a> Planner<'a> {
     /// Whether a folder holds nothing but what is removed before it. Otherwise it stays: said as kept
     /// when that is for what the base had, as a conflict when somebody has put more there.
     fn empties(&mut self, one: &Wanted) -> Result<bool, CopyError> {
-        let listed = self
-            .base
-            .listing(&one.path)
-            .and_then(names)
-            .doing("list the folder", one.path.as_path())?;
+        let listed = match self.base.listing(&one.path).and_then(names) {
+            Ok(listed) => listed,
+            // Closed to its owner: whether it is empty tells when it is removed.
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Vec::new(),
+            Err(error) => return Err(error).doing("list the folder", one.path.as_path()),
+        };
         let left: Vec<RelPath> = listed
             .iter()
             .map(|name| one.path.join(name))

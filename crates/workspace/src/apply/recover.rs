@@ -2,6 +2,7 @@
 
 use deputize_authority::Refusal;
 
+use super::closed::{self, Closed, Last};
 use super::journal::{Action, End, Journal, Line, Phase, Step, Told};
 use super::site::{Inode, Moved, Site};
 use super::store::{Few, Store};
@@ -56,6 +57,7 @@ fn go_on(
     journal: &mut Journal,
     stops: &Stops,
 ) -> Result<bool, CopyError> {
+    ended(closed::open(base, &told.closed(), stops))?;
     let site = match site(base, told)? {
         Some(site) => site,
         // Cleared, as the last thing; or somebody removed it, and then what it held is missing.
@@ -80,7 +82,7 @@ fn go_on(
     }
     let steps = told.steps.iter();
     let steps: Vec<&Step> = steps.filter(|step| !left.contains(&step.path)).collect();
-    ended(finish(&site, &steps, stops))?;
+    ended(finish(&site, &told.opened, &steps, stops))?;
     journal.write(vec![Line::End {
         how: End::Done,
         left,
@@ -131,28 +133,41 @@ pub(crate) fn take_back(
     }
     let mut left = Vec::new();
     let begun = told.phase == Phase::Begun;
+    // Before the commit nothing was changed but what was opened.
+    let opened = match begun {
+        true => told.opened.clone(),
+        false => told.closed(),
+    };
+    ended(closed::open(base, &opened, stops))?;
+    let folders = told
+        .steps
+        .iter()
+        .filter_map(|step| Some((&step.path, step.from.as_ref()?)))
+        .filter(|(_, from)| !begun && from.what == What::Folder);
+    let last = Last::of(&opened, folders.map(|(path, from)| (path, from.mode)));
     let site = match site(base, &told)? {
         // Somebody removed it: what it held is made again of what was kept.
         None if !begun => Some(make_again(base, &told)?),
         site => site,
     };
-    if let Some(site) = site {
-        // Before the commit nothing was changed.
+    if let Some(site) = &site {
         let changed = told.steps.iter().enumerate().filter(|_| !begun);
         for (number, step) in changed.rev() {
-            if !backward(&site, store, number, step)? {
+            if !backward(site, store, number, step)? {
                 left.push(step.path.clone());
             }
             played(stops)?;
         }
-        if !begun {
-            folders_back(&site, &told)?;
-        }
+    }
+    last.set(base)?;
+    if let Some(site) = site {
         site.sync_moved(told.steps.iter().map(|step| &step.path))
             .doing("keep on the disk", "the workspace")?;
         site.clear()
             .doing("clear the staging folder", "the workspace")?;
     }
+    last.set_top(base)?;
+    played(stops)?;
     journal.write(vec![Line::End {
         how: End::TakenBack,
         left,
@@ -251,22 +266,20 @@ fn again(number: usize) -> std::ffi::OsString {
     format!("a{number}").into()
 }
 
-/// Permissions of folders that are there again or still.
-fn folders_back(site: &Site<'_>, told: &Told) -> Result<(), CopyError> {
-    for step in told.steps.iter().rev() {
-        let Some(from) = step.from.as_ref().filter(|from| from.what == What::Folder) else {
-            continue;
-        };
-        let path = step.path.as_path();
-        let place = site.place(&step.path).doing("open the folder of", path)?;
-        let now = place.look().doing("look at", path)?;
-        if now.is_some_and(|now| now.what == What::Folder && now.permissions() != from.mode) {
-            place
-                .set_mode(from.mode)
-                .doing("set the permissions of", path)?;
-        }
+impl Told {
+    /// Folders that have to be open while it goes on or back: those that it opened, and those that it
+    /// may have closed already.
+    fn closed(&self) -> Vec<Closed> {
+        let set = self.steps.iter().filter_map(|step| {
+            let to = step.to.as_ref().filter(|to| to.what == What::Folder)?;
+            let (path, mode) = (step.path.clone(), to.mode);
+            Some(Closed { path, mode })
+        });
+        // Of two for one path the second counts in the end: what it had before.
+        let mut closed: Vec<Closed> = set.chain(self.opened.iter().cloned()).collect();
+        closed.sort_by(|a, b| a.path.cmp(&b.path));
+        closed
     }
-    Ok(())
 }
 
 fn make_again<'a>(base: &'a Anchor, told: &Told) -> Result<Site<'a>, CopyError> {

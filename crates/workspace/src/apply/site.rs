@@ -288,7 +288,7 @@ impl Place {
 }
 
 /// Sets permissions. A folder keeps what it says about the group and the deletion of what lies in it.
-fn set_permissions(entry: impl AsFd, mode: u32) -> io::Result<()> {
+pub(crate) fn set_permissions(entry: impl AsFd, mode: u32) -> io::Result<()> {
     let now = fstat(&entry)?.st_mode;
     let is_folder = FileType::from_raw_mode(now) == FileType::Directory;
     let kept = if is_folder { now & 0o3000 } else { 0 };

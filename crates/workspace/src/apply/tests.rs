@@ -14,7 +14,9 @@ use crate::{BaseFolder, CopyKind, CopyState, RelPath, WorkingCopy};
 type Snapshot = BTreeMap<PathBuf, (char, u32, Vec<u8>)>;
 
 fn snapshot(root: &Path) -> Snapshot {
-    let mut taken = Snapshot::new();
+    let bits = |meta: &fs::Metadata| meta.mode() & 0o7777;
+    let top = bits(&fs::metadata(root).unwrap());
+    let mut taken = Snapshot::from([(PathBuf::new(), ('d', top, Vec::new()))]);
     let mut pending = vec![root.to_owned()];
     while let Some(folder) = pending.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
@@ -29,7 +31,7 @@ fn snapshot(root: &Path) -> Snapshot {
             } else {
                 ('f', fs::read(&path).unwrap())
             };
-            let mode = if kind == 'l' { 0 } else { meta.mode() & 0o7777 };
+            let mode = if kind == 'l' { 0 } else { bits(&meta) };
             taken.insert(
                 path.strip_prefix(root).unwrap().to_owned(),
                 (kind, mode, content),
@@ -37,6 +39,10 @@ fn snapshot(root: &Path) -> Snapshot {
         }
     }
     taken
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
 struct Scene {
@@ -68,8 +74,15 @@ impl Scene {
         ] {
             fs::write(base.join(path), text).unwrap();
         }
+        for closed in ["closed", "opens/in", "closes", "goes/in"] {
+            fs::create_dir_all(base.join(closed)).unwrap();
+            fs::write(base.join(closed).join("old"), "old").unwrap();
+        }
         symlink("a", base.join("link")).unwrap();
         fs::hard_link(base.join("a"), base.join("a-too")).unwrap();
+        for closed in ["closed", "opens/in", "opens", "goes/in", "goes", "."] {
+            mode(&base.join(closed), 0o555);
+        }
         let meta = fs::metadata(&base).unwrap();
         let of = BaseFolder {
             path: base.clone(),
@@ -88,6 +101,7 @@ impl Scene {
 
     fn edit(&self) {
         let tree = self.run.join("copy/tree");
+        mode(&tree, 0o755);
         fs::write(tree.join("a"), "A").unwrap();
         fs::write(tree.join("a-too"), "A too").unwrap();
         fs::remove_file(tree.join("b")).unwrap();
@@ -101,8 +115,20 @@ impl Scene {
         fs::write(tree.join("new/er/n"), "n").unwrap();
         fs::remove_file(tree.join("link")).unwrap();
         symlink("d/x", tree.join("link")).unwrap();
-        fs::set_permissions(tree.join("mode"), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::set_permissions(tree.join("shut"), fs::Permissions::from_mode(0o700)).unwrap();
+        mode(&tree.join("mode"), 0o755);
+        mode(&tree.join("shut"), 0o700);
+        // Folders that their owner can't write: the person's, the child's, and those that change.
+        for folder in ["closed", "opens", "opens/in", "goes", "goes/in"] {
+            mode(&tree.join(folder), 0o755);
+        }
+        for folder in ["closed", "opens/in", "closes", "born/in"] {
+            fs::create_dir_all(tree.join(folder)).unwrap();
+            fs::write(tree.join(folder).join("new"), "new").unwrap();
+        }
+        fs::remove_dir_all(tree.join("goes")).unwrap();
+        for folder in ["closed", "closes", "born/in", "born"] {
+            mode(&tree.join(folder), 0o555);
+        }
     }
 
     fn copy(&self) -> WorkingCopy {
@@ -132,6 +158,18 @@ impl Scene {
         let stops = Stops::default();
         stops.left.set(stop);
         super::recover(&base, &store, &mut journal, &stops).is_ok()
+    }
+}
+
+impl Drop for Scene {
+    /// An ordinary user can't remove what lies in a folder that is closed.
+    fn drop(&mut self) {
+        for (path, (kind, ..)) in snapshot(&self.base) {
+            if kind == 'd' {
+                mode(&self.base.join(path), 0o755);
+            }
+        }
+        let _ = crate::removal::remove(&self.run);
     }
 }
 
@@ -206,6 +244,7 @@ fn what_the_person_does_after_a_kill_stays() {
     for stop in (4..).step_by(5) {
         let scene = Scene::new();
         let stopped = !scene.go(What::Apply, Some(stop));
+        mode(&scene.base, 0o755);
         fs::write(scene.base.join("a"), "the person's").unwrap();
         fs::write(scene.base.join("b"), "the person's").unwrap();
         if !stopped {

@@ -5,6 +5,7 @@ use std::io;
 
 use deputize_authority::Refusal;
 
+use super::closed::{self, Closed, Last};
 use super::file::{is, state_at};
 use super::journal::{Action, End, Journal, Line, Step};
 use super::plan::{Plan, Planned};
@@ -113,18 +114,22 @@ impl Transaction<'_> {
 
     fn carry_out(&mut self, plan: &Plan, stage: &str) -> Result<(), Failed> {
         self.stops.pass()?;
+        let steps: Vec<&Step> = plan.steps.iter().map(|planned| &planned.step).collect();
+        let opened = closed::closed(self.base, steps.iter().copied())?;
         let mut lines = vec![Line::Begin {
             action: plan.action,
             manifest: plan.manifest.digest.clone(),
             stage: stage.to_owned(),
             left: left_out(plan),
         }];
+        lines.extend(opened.iter().cloned().map(Line::Open));
         lines.extend(plan.steps.iter().enumerate().map(|(number, planned)| {
             let step = planned.step.clone();
             Line::Step { number, step }
         }));
         self.journal.write(lines)?;
         self.stops.pass()?;
+        closed::open(self.base, &opened, self.stops)?;
         let few = Few::of(plan.steps.len());
         let site = Site::make(self.base, stage, few).doing("make the staging folder", stage)?;
         self.stops.pass()?;
@@ -142,8 +147,7 @@ impl Transaction<'_> {
             self.commit(&site, number, planned)?;
             self.stops.pass()?;
         }
-        let steps: Vec<&Step> = plan.steps.iter().map(|planned| &planned.step).collect();
-        finish(&site, &steps, self.stops)?;
+        finish(&site, &opened, &steps, self.stops)?;
         self.journal.write(vec![Line::End {
             how: End::Done,
             left: Vec::new(),
@@ -318,26 +322,25 @@ pub(crate) fn advance(
 }
 
 /// The last part: permissions of folders from the deepest up, the disk, the staging folder.
-pub(crate) fn finish(site: &Site<'_>, steps: &[&Step], stops: &Stops) -> Result<(), Failed> {
-    for step in steps.iter().rev() {
-        let Some(to) = &step.to else { continue };
-        if to.what == What::Folder {
-            let place = site
-                .place(&step.path)
-                .doing("open the folder of", step.path.as_path())?;
-            let now = place.look().doing("look at", step.path.as_path())?;
-            if now.is_some_and(|now| now.what == What::Folder && now.permissions() != to.mode) {
-                place
-                    .set_mode(to.mode)
-                    .doing("set the permissions of", step.path.as_path())?;
-            }
-        }
-    }
+pub(crate) fn finish(
+    site: &Site<'_>,
+    opened: &[Closed],
+    steps: &[&Step],
+    stops: &Stops,
+) -> Result<(), Failed> {
+    let folders = steps
+        .iter()
+        .filter_map(|step| Some((&step.path, step.to.as_ref()?)))
+        .filter(|(_, to)| to.what == What::Folder);
+    let last = Last::of(opened, folders.map(|(path, to)| (path, to.mode)));
+    last.set(site.base)?;
     stops.pass()?;
     site.sync_moved(steps.iter().map(|step| &step.path))
         .doing("keep on the disk", "the workspace")?;
     site.clear()
         .doing("clear the staging folder", "the workspace")?;
+    stops.pass()?;
+    last.set_top(site.base)?;
     stops.pass()
 }
 
