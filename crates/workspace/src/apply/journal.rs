@@ -190,8 +190,13 @@ impl Journal {
             bytes.push(b'\n');
         }
         let written = self.open().and_then(|mut file| {
-            file.write_all(&bytes)?;
-            file.sync_all()
+            let length = file.metadata()?.len();
+            let written = file.write_all(&bytes).and_then(|()| file.sync_all());
+            if written.is_err() {
+                // What was announced isn't done, and on a full disk its space is needed.
+                let _ = file.set_len(length);
+            }
+            written
         });
         written.doing("write the journal", &self.path)?;
         lines.into_iter().for_each(|line| self.take(line));
@@ -220,6 +225,20 @@ impl Journal {
     pub(crate) fn unfinished(&self) -> Option<&Told> {
         let last = self.transactions.last()?;
         (!matches!(last.phase, Phase::Ended(_))).then_some(last)
+    }
+
+    /// Digests of what only the last transaction replaces.
+    pub(crate) fn only_in_last(&self) -> BTreeSet<String> {
+        let of = |told: &Told| -> Vec<String> {
+            let before = told.steps.iter().filter_map(|step| step.from.as_ref());
+            before.filter_map(|state| state.digest.clone()).collect()
+        };
+        let Some((last, earlier)) = self.transactions.split_last() else {
+            return BTreeSet::new();
+        };
+        let needed: BTreeSet<String> = earlier.iter().flat_map(of).collect();
+        let only = of(last).into_iter();
+        only.filter(|digest| !needed.contains(digest)).collect()
     }
 
     /// The apply that holds, if none was taken back since.

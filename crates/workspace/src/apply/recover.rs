@@ -168,6 +168,10 @@ pub(crate) fn take_back(
     }
     last.set_top(base)?;
     played(stops)?;
+    if begun {
+        // Nothing was replaced, so nothing of it has to be kept; the last line may need the space.
+        store.forget(journal.only_in_last().iter());
+    }
     journal.write(vec![Line::End {
         how: End::TakenBack,
         left,

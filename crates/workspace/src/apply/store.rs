@@ -51,17 +51,19 @@ impl Store {
             return Ok(Kept::Yes);
         }
         let draft = self.folder.join("draft");
-        let mut file = File::create(&draft)?;
-        fill(&mut file)?;
-        if digest::of_file(&mut File::open(&draft)?)? != wanted {
-            fs::remove_file(&draft)?;
-            return Ok(Kept::Changed);
+        let kept = put(&draft, &place, wanted, few, fill);
+        if !matches!(kept, Ok(Kept::Yes)) {
+            // The error that is reported is the one that caused this. A full disk gets its space back.
+            let _ = fs::remove_file(&draft);
         }
-        if few == Few::Yes {
-            file.sync_all()?;
+        kept
+    }
+
+    /// Forgets contents that nothing needs any more; what stays costs only space.
+    pub(crate) fn forget<'d>(&self, digests: impl Iterator<Item = &'d String>) {
+        for digest in digests.map(String::as_str).chain(["draft"]) {
+            let _ = fs::remove_file(self.folder.join(digest));
         }
-        fs::rename(&draft, &place)?;
-        Ok(Kept::Yes)
     }
 
     /// A content that was kept.
@@ -86,6 +88,26 @@ impl Store {
             Few::No => Ok(rustix::fs::syncfs(folder)?),
         }
     }
+}
+
+/// Writes a draft, and gives it its name when it is what was asked for.
+fn put(
+    draft: &Path,
+    place: &Path,
+    wanted: &str,
+    few: Few,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<Kept> {
+    let mut file = File::create(draft)?;
+    fill(&mut file)?;
+    if digest::of_file(&mut File::open(draft)?)? != wanted {
+        return Ok(Kept::Changed);
+    }
+    if few == Few::Yes {
+        file.sync_all()?;
+    }
+    fs::rename(draft, place)?;
+    Ok(Kept::Yes)
 }
 
 /// How the disk is asked to keep what was written: file by file where there are few of them, since a

@@ -84,3 +84,48 @@ fn a_mirror_that_does_not_fit_is_removed() {
     assert_eq!(made.unwrap_err().refusal().code, "copy_failed");
     assert_eq!(fs::read_dir(disk.path()).unwrap().count(), 0);
 }
+
+/// C4: an undo that doesn't fit on the state disk leaves nothing of its own there, and can be done
+/// once there is room.
+#[test]
+fn an_undo_that_does_not_fit_leaves_nothing_behind() {
+    let Some(disk) = SmallDisk::mount(1024) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (base, run) = (folder.path().join("base"), disk.path().join("run"));
+    fs::create_dir(&base).unwrap();
+    fs::create_dir(&run).unwrap();
+    Tree::at(&base).file("a", "a").file("b", "b");
+    let mut copy = WorkingCopy::create(&run, of(&base), CopyKind::Mirror).unwrap();
+    for (name, byte) in [("a", 1u8), ("b", 2u8)] {
+        fs::write(run.join("copy/tree").join(name), vec![byte; 150 << 10]).unwrap();
+    }
+    let plan = copy.plan_apply(&ApplyRequest::default()).unwrap();
+    copy.carry_out(&plan, Conflicts::Refuse).unwrap();
+    let applied = snapshot(&base);
+    let kept = || {
+        let listed = fs::read_dir(run.join("copy/undo")).unwrap();
+        let mut names: Vec<_> = listed.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = kept();
+    // Room for the first of the two, and not for the second.
+    let filler = disk.path().join("filler");
+    let _ = fs::write(&filler, vec![1u8; 1 << 20]);
+    let taken = fs::metadata(&filler).unwrap().len();
+    let room = fs::File::options().write(true).open(&filler).unwrap();
+    room.set_len(taken - (200 << 10)).unwrap();
+    drop(room);
+    let plan = copy.plan_undo().unwrap();
+    let tried = copy.carry_out(&plan, Conflicts::Refuse);
+    assert_eq!(tried.unwrap_err().refusal().code, "copy_failed");
+    assert_eq!(snapshot(&base), applied);
+    assert_eq!(kept(), before);
+    assert_eq!(copy.state().unwrap(), CopyState::Applied);
+    fs::remove_file(&filler).unwrap();
+    let plan = copy.plan_undo().unwrap();
+    copy.carry_out(&plan, Conflicts::Refuse).unwrap();
+    assert_eq!(fs::read(base.join("a")).unwrap(), b"a");
+}
