@@ -23,13 +23,22 @@ pub(crate) fn main(args: &Discard) -> ExitCode {
 fn throw(args: &Discard, voice: Voice) -> Result<(), RunError> {
     let (store, run) = find(&args.run)?;
     let short = run.id.short().to_owned();
+    // Before it goes: afterwards nothing tells what it held.
+    let mut stays = Stays::Unknown;
     let (text, asked) = match run.copy() {
-        Ok(mut copy) => (
-            held(&mut copy),
-            format!("Throw the copy of run {short} away?"),
-        ),
+        Ok(mut copy) => {
+            stays = Stays::of(&copy);
+            (
+                held(&mut copy, stays),
+                format!("Throw the copy of run {short} away?"),
+            )
+        }
         Err(RunError::Copy(error)) => (
-            format!("{}\n", deputize_authority::escape(&error.refusal().reason)),
+            format!(
+                "{}\n{}",
+                deputize_authority::escape(&error.refusal().reason),
+                stays.before()
+            ),
             format!("Throw the copy of run {short} away, whatever it holds?"),
         ),
         Err(error) => return Err(error),
@@ -38,18 +47,80 @@ fn throw(args: &Discard, voice: Voice) -> Result<(), RunError> {
     let id = run.id.clone();
     discard(&store, run)?;
     match voice {
-        Voice::Json => print_json(&json!({ "status": "discarded", "run": id })),
-        Voice::Words => print("The copy is gone; your folder is as it was.\n"),
+        Voice::Json => print_json(&json!({
+            "status": "discarded",
+            "run": id,
+            "applied": stays.name(),
+        })),
+        Voice::Words => print(stays.afterwards()),
     }
     Ok(())
 }
 
+/// What of a copy stays in the person's folder when the copy goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stays {
+    /// Nothing of it was applied, or all was taken back.
+    Nothing,
+    /// What was applied, which can't be undone then.
+    Applied,
+    /// A kill cut something off; it is finished or taken back first.
+    Unfinished,
+    /// Its records can't be read.
+    Unknown,
+}
+
+impl Stays {
+    fn of(copy: &WorkingCopy) -> Self {
+        match copy.state() {
+            Ok(CopyState::Unapplied) => Self::Nothing,
+            Ok(CopyState::Applied | CopyState::PartlyApplied) => Self::Applied,
+            Ok(CopyState::Unfinished) => Self::Unfinished,
+            Err(_) => Self::Unknown,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "none",
+            Self::Applied => "stays",
+            Self::Unfinished | Self::Unknown => "unknown",
+        }
+    }
+
+    fn before(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Applied => {
+                "Changes of it were applied: they stay in your folder, and can't be undone any \
+                 more once the copy is gone. `deputize undo` takes them back first.\n"
+            }
+            Self::Unfinished => {
+                "An interrupted apply or undo is finished or taken back first; afterwards nothing \
+                 of it can be undone any more.\n"
+            }
+            Self::Unknown => "If it was applied, that can't be undone any more afterwards.\n",
+        }
+    }
+
+    fn afterwards(self) -> &'static str {
+        match self {
+            Self::Nothing => "The copy is gone; nothing of it is in your folder.\n",
+            Self::Applied => {
+                "The copy is gone; what was applied stays in your folder, and can't be undone any \
+                 more.\n"
+            }
+            Self::Unfinished | Self::Unknown => {
+                "The copy is gone; what of it was applied, if anything was, stays in your folder \
+                 and can't be undone any more.\n"
+            }
+        }
+    }
+}
+
 /// What would be lost.
-fn held(copy: &mut WorkingCopy) -> String {
-    let lost = match copy.state() {
-        Ok(CopyState::Applied) => "It was applied: afterwards it can't be undone any more.\n",
-        _ => "",
-    };
+fn held(copy: &mut WorkingCopy, stays: Stays) -> String {
+    let lost = stays.before();
     match copy.changes() {
         Ok(manifest) => {
             let width = error_width();

@@ -74,7 +74,12 @@ fn words(swept: &[Swept], how: Sweep) {
         };
         let holds = match one.survey.holds {
             Holds::Nothing => "nothing changed",
-            Holds::Applied => "applied",
+            // What goes with it, so that nobody learns it from a failing undo.
+            Holds::Applied => match (&one.fate, how) {
+                (Fate::Removed, Sweep::Tell) => "applied; can't be undone once it is gone",
+                (Fate::Removed, Sweep::Remove) => "applied; stays, can't be undone any more",
+                _ => "applied; can be undone",
+            },
             Holds::Unapplied => "unapplied changes",
             Holds::Unknown => "unreadable",
         };

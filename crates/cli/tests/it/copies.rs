@@ -577,6 +577,41 @@ fn a_closed_folder_of_somebody_else_is_named() {
     assert_eq!(snapshot(&env), before);
 }
 
+/// C2, C4: throwing a copy away says what stays applied and can't be undone any more, before and after.
+#[test]
+fn throwing_an_applied_copy_away_says_that_it_stays_applied() {
+    let env = project();
+    let run = after(&env, "echo child > a.txt");
+    well(&env, &["apply", &run, "--yes"]);
+    let applied = snapshot(&env);
+    let dry = env.run(["gc", "--dry-run"]).expect_code(0);
+    assert!(
+        dry.out().contains("can't be undone once it is gone"),
+        "{dry}"
+    );
+    let size = Size {
+        rows: 24,
+        columns: 100,
+    };
+    let mut terminal = Terminal::start(env.call(["discard", &run]).into_command(), size);
+    terminal.until_shown("[y/N]");
+    let screen = terminal.screen();
+    assert!(screen.contains("they stay in your folder"), "{screen}");
+    terminal.press(b"n\n");
+    assert_eq!(terminal.wait().code(), Some(2));
+    let gone = env.run(["discard", &run, "--yes"]).expect_code(0);
+    assert!(gone.out().contains("what was applied stays"), "{gone}");
+    assert!(!gone.out().contains("as it was"), "{gone}");
+    assert_eq!(snapshot(&env), applied);
+
+    let second = after(&env, "echo child > b.txt");
+    let gone = env.run(["discard", &second, "--yes"]).expect_code(0);
+    assert!(
+        gone.out().contains("nothing of it is in your folder"),
+        "{gone}"
+    );
+}
+
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
