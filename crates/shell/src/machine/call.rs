@@ -1,0 +1,121 @@
+//! One command whose words are expanded: which program it is, and who knows about it.
+
+use super::{Machine, State};
+use crate::effect::{Role, Step};
+use crate::programs;
+use crate::rules;
+use crate::value::{Field, Out, Taint};
+
+/// A command that is called.
+pub(crate) struct Call<'a> {
+    /// The program's name, without its folder.
+    pub(crate) name: &'a str,
+    /// Its arguments.
+    pub(crate) args: &'a [Field],
+}
+
+/// Folders whose programs are those that one thinks of.
+const SYSTEM: &[&str] = &[
+    "/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/", "/opt/homebrew/bin/",
+    "/snap/bin/",
+];
+
+impl Machine<'_> {
+    /// Calls a command; gives what it writes to its output.
+    pub(crate) fn call(&mut self, argv: &[Field], state: &mut State) -> Out {
+        if !self.step() {
+            return Out::Unknown(Taint::NONE);
+        }
+        let Some((first, args)) = argv.split_first() else {
+            return Out::empty();
+        };
+        if self.steps.len() < crate::limits::MAX_EFFECTS {
+            self.steps.push(Step {
+                depth: self.depth.saturating_sub(1),
+                words: argv.iter().take(64).map(Field::shown).collect(),
+                span: self.span.clone(),
+            });
+        }
+        self.by = first.shown();
+        if first.has_glob() {
+            self.pattern_name(argv, state);
+            return Out::Unknown(Taint::NONE);
+        }
+        let Some(name) = first.known().map(|name| name.into_owned()) else {
+            self.unknown_name(argv, state);
+            return Out::Unknown(first.taint().risky());
+        };
+        if let Some(body) = state.functions.get(&name).cloned() {
+            let before = std::mem::replace(&mut state.output, Out::empty());
+            self.function(&name, &body, args, state);
+            return std::mem::replace(&mut state.output, before);
+        }
+        self.program(&name, args, state)
+    }
+
+    /// Calls a program or a builtin, past functions.
+    pub(crate) fn program(&mut self, name: &str, args: &[Field], state: &mut State) -> Out {
+        if name.is_empty() {
+            return Out::empty();
+        }
+        if !name.is_ascii() {
+            self.act(&rules::opaque::LETTERS);
+        }
+        let Some((folder, base)) = name.rsplit_once('/') else {
+            if state.search_changed && !programs::is_builtin(name) {
+                self.act(&rules::persistence::ENVIRONMENT);
+            }
+            return programs::run(self, &Call { name, args }, state);
+        };
+        let folder = format!("{folder}/");
+        let normal = crate::place::normal(&folder, None, &state.links) + "/";
+        if name.starts_with('/') && SYSTEM.contains(&normal.as_str()) {
+            return programs::run(self, &Call { name: base, args }, state);
+        }
+        // A program by its path: what it does isn't known, unless this line wrote it.
+        let field = Field::lit(name);
+        let target = self.path(Role::Execute, &field, state);
+        match self.content(&target.path, state) {
+            Out::Known(text) if !text.is_empty() => {
+                self.script(&text, args, state);
+            }
+            _ => self.act(if target.place == crate::place::Place::Inside {
+                &rules::opaque::SCRIPT
+            } else {
+                &rules::opaque::PROGRAM
+            }),
+        }
+        // A copy of a known program does harm under any name.
+        let mut copy = vec![Field::lit(base)];
+        copy.extend(args.iter().cloned());
+        if programs::is_known(base) {
+            self.suspect_call(&copy, state);
+        } else {
+            programs::suspect_tail(self, args, state);
+        }
+        Out::Unknown(Taint::NONE)
+    }
+
+    /// Runs known text as a script with arguments.
+    pub(crate) fn script(&mut self, text: &str, args: &[Field], state: &State) -> Out {
+        let mut inside = state.clone();
+        inside.output = Out::empty();
+        inside.positional = args.to_vec();
+        inside.positional_known = true;
+        let other = text
+            .strip_prefix("#!")
+            .and_then(|rest| rest.lines().next())
+            .filter(|line| !line.contains("sh"));
+        match other {
+            Some(_) => {
+                self.act(&rules::opaque::SCRIPT);
+                crate::programs::inline::scan(self, text, "python", &inside);
+                Out::Unknown(Taint::NONE)
+            }
+            None => {
+                self.inner(text, &mut inside);
+                inside.output
+            }
+        }
+    }
+}

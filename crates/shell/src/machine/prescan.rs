@@ -1,0 +1,97 @@
+//! What is looked at before the parser sees a text.
+
+use crate::limits::{MAX_BYTES, MAX_COMPOUND, MAX_NESTING, MAX_OPENINGS, MAX_SUBSTITUTIONS};
+
+/// Whether a text may be parsed. Nesting is counted without regard to quotes, and closing brackets
+/// count only as far as they can't hide an opening one.
+pub(super) fn check(text: &str) -> Result<(), &'static str> {
+    if text.len() > MAX_BYTES {
+        return Err("longer than is parsed");
+    }
+    let bytes = text.as_bytes();
+    if bytes.contains(&0) {
+        return Err("a NUL byte");
+    }
+    let (mut substitutions, mut backticks, mut openings, mut words) = (0, 0, 0, 0);
+    let (mut brackets, mut depth, mut deepest) = (0_usize, 0_usize, 0_usize);
+    let mut start = true;
+    for (at, byte) in bytes.iter().enumerate() {
+        let before = at.checked_sub(1).map(|at| bytes[at]);
+        match byte {
+            b'(' => {
+                openings += 1;
+                depth += 1;
+                brackets += 1;
+                deepest = deepest.max(depth);
+                if matches!(before, Some(b'$' | b'<' | b'>')) {
+                    substitutions += 1;
+                }
+            }
+            b')' => depth = depth.saturating_sub(1),
+            b'`' => backticks += 1,
+            b'{' => {
+                openings += 1;
+                brackets += 1;
+            }
+            b'}' => brackets = brackets.saturating_sub(1),
+            _ => {}
+        }
+        if start && matches!(byte, b'i' | b'w' | b'u' | b'f' | b'c' | b's' | b't' | b'!' | b'n') {
+            words += usize::from(opens_compound(&bytes[at..]));
+        }
+        start = !byte.is_ascii_alphanumeric() && *byte != b'_' && *byte != b'-';
+    }
+    if deepest > MAX_NESTING || substitutions + backticks / 2 > MAX_SUBSTITUTIONS {
+        return Err("more nested than is parsed");
+    }
+    if brackets > MAX_COMPOUND && openings > MAX_COMPOUND {
+        return Err("more open brackets than are parsed");
+    }
+    if openings + words > MAX_OPENINGS {
+        return Err("more brackets than are parsed");
+    }
+    Ok(())
+}
+
+fn opens_compound(text: &[u8]) -> bool {
+    const WORDS: [&[u8]; 11] = [
+        b"if", b"while", b"until", b"for", b"case", b"select", b"time", b"!", b"function", b"coproc", b"then",
+    ];
+    WORDS.iter().any(|word| {
+        text.starts_with(word)
+            && text.get(word.len()).is_none_or(|next| !next.is_ascii_alphanumeric())
+    })
+}
+
+/// Whether a text holds characters that aren't shown, or that turn what is shown around.
+pub(super) fn has_hidden(text: &str) -> bool {
+    !text.is_ascii()
+        && text.chars().any(|c| {
+            matches!(c,
+                '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+                | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+                | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+                | '\u{fe00}'..='\u{fe0e}' | '\u{2028}' | '\u{2029}' | '\u{80}'..='\u{9f}')
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_be_slow_to_parse_is_not_parsed() {
+        assert_eq!(check("echo $(a $(b $(c)))"), Ok(()));
+        for text in [
+            "$(".repeat(17),
+            "(".repeat(10_000),
+            "`".repeat(200),
+            "{ ".repeat(600),
+            "if ".repeat(600),
+            "x".repeat(MAX_BYTES + 1),
+            "a\0b".to_owned(),
+        ] {
+            assert!(check(&text).is_err(), "{}", &text[..3]);
+        }
+    }
+}

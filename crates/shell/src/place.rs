@@ -1,0 +1,447 @@
+//! Where a path lands, told from its text alone.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use deputize_authority::{ProtectedKind, SecretRules, Set, protected_kind};
+
+use crate::glob;
+use crate::value::{Field, Part, Taint};
+use crate::world::World;
+
+/// What lies at a path, as far as its text tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A workspace as a whole: its root, or everything in the root.
+    Whole,
+    /// The history of a repository in the workspace.
+    History,
+    /// Something of git's own in the workspace.
+    GitInternal,
+    /// A path in the workspace that configures what later runs.
+    Protected(ProtectedKind),
+    /// Build output, caches and dependencies in the workspace: a tool makes them again.
+    Generated,
+    /// A secret in the workspace.
+    SecretInside,
+    /// Anything else in the workspace.
+    Inside,
+    /// Below a folder that may be read besides.
+    Readable,
+    /// Scratch space of the machine.
+    Temp,
+    /// A stream that keeps nothing: `/dev/null`, the terminal.
+    Stream,
+    /// A network connection spelled as a path.
+    Connection,
+    /// A device.
+    Device,
+    /// A file that a shell, a login or a timer runs.
+    Startup,
+    /// A secret outside.
+    Secret,
+    /// Anything else outside.
+    Outside,
+    /// It can't be told.
+    Unknown,
+}
+
+/// A path that an effect is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// As it was written, with what is unknown as dots.
+    pub shown: String,
+    /// Where it lands, if that can be told; patterns stand as they are.
+    pub path: Option<String>,
+    /// What lies there.
+    pub place: Place,
+    /// Whether it is a pattern that nearly every name matches.
+    pub wide: bool,
+    /// Whether it names more than one file.
+    pub pattern: bool,
+}
+
+/// What a tool makes again: folders whose removal loses nothing.
+const GENERATED: &[&str] = &[
+    "target", "node_modules", "dist", "build", "out", "__pycache__", ".pytest_cache", ".mypy_cache",
+    ".ruff_cache", ".tox", ".nox", ".venv", "venv", ".cache", ".next", ".nuxt", ".turbo", ".parcel-cache",
+    "coverage", ".coverage", "htmlcov", ".nyc_output", ".gradle", ".eggs", "*.egg-info", "cmake-build-*",
+    ".terraform", ".svelte-kit", ".angular", "bower_components", "_build", ".dart_tool", "DerivedData",
+    ".output", ".hypothesis", "storybook-static", ".vite", ".webpack", "bazel-*", "zig-cache", "zig-out",
+    ".zig-cache", ".stack-work", "dist-newstyle", "obj", "CMakeFiles", ".sass-cache", ".eslintcache",
+    "debug", "release", "tmp", ".tmp", "*.pyc", "*.o", "*.dSYM", "_site", "site-packages", ".ipynb_checkpoints",
+];
+
+/// Names of secrets that a pattern is held against.
+const SECRET_NAMES: &[&str] = &[
+    ".ssh", ".aws", ".gnupg", ".kube", ".netrc", ".env", ".git-credentials", ".pgpass", ".password-store",
+    "id_rsa", "id_ed25519", "id_ecdsa", "credentials", ".bash_history",
+];
+
+/// Files of a home folder that a shell or a login runs.
+const HOME_STARTUP: &[&str] = &[
+    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc",
+    ".zshenv", ".zprofile", ".zlogin", ".inputrc", ".xprofile", ".xinitrc", ".xsession", ".vimrc",
+    ".gitconfig", ".config/git", ".config/fish", ".config/autostart", ".config/systemd",
+    ".local/share/systemd", ".ssh/authorized_keys", ".ssh/rc", ".ssh/config", ".npmrc", ".cargo/config.toml",
+];
+
+/// Paths of the machine that a shell, a login or a timer runs.
+const MACHINE_STARTUP: &[&str] = &[
+    "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc", "/etc/zsh", "/etc/cron.d", "/etc/cron.daily",
+    "/etc/cron.hourly", "/etc/cron.weekly", "/etc/cron.monthly", "/etc/crontab", "/var/spool/cron",
+    "/etc/systemd", "/usr/lib/systemd", "/lib/systemd", "/etc/init.d", "/etc/rc.local", "/etc/ld.so.preload",
+    "/etc/environment", "/etc/pam.d", "/etc/sudoers", "/etc/sudoers.d", "/etc/xdg/autostart",
+];
+
+/// Secrets of the machine and of a home that aren't known by their name alone.
+const MACHINE_SECRETS: &[&str] = &[
+    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
+    "/etc/ssl/private", "/etc/krb5.keytab", "/etc/security/opasswd", "/proc/kcore", "/proc/kmem", "/dev/mem",
+    "/dev/kmem", "/etc/NetworkManager/system-connections", "/etc/wireguard", "/etc/kubernetes/admin.conf",
+    "/run/secrets", "/var/run/secrets", "/root/.ssh", "/var/lib/docker", "/etc/rancher", "/boot/grub/user.cfg",
+    "/etc/master.passwd", "/var/backups/shadow.bak", "/etc/shadow.bak",
+];
+
+const HOME_SECRETS: &[&str] = &[
+    ".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history", ".node_repl_history",
+    ".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
+    ".config/Code/User/globalStorage", ".npmrc", ".yarnrc.yml", ".claude.json", ".config/gh", ".config/github-copilot",
+    ".bitcoin", ".ethereum", ".electrum", ".config/solana", ".config/Slack", ".config/discord", ".putty", ".vnc",
+    ".config/openai", ".anthropic", ".huggingface/token", ".cache/huggingface/token", ".netlify", ".config/netlify",
+    ".config/heroku", ".boto", ".s3cfg", ".passwd-s3fs", ".dockercfg", ".config/hcloud", ".config/containers/auth.json",
+    ".config/azure", ".config/configstore", ".local/share/fish/fish_history", "Library/Keychains", ".lesshst",
+];
+
+/// Every class of secret counts here: which are allowed is the gate's business.
+static SECRETS: LazyLock<SecretRules> = LazyLock::new(|| SecretRules::allowing(Set::none()));
+
+/// Links that the line itself made: from where to where.
+pub(crate) type Links = BTreeMap<String, String>;
+
+/// Where a word lands when it is taken as a path.
+pub(crate) fn target(field: &Field, cwd: Option<&str>, world: &World, links: &Links) -> Target {
+    if field.has_guess() {
+        // What it may be counts when it is bad, and proves nothing when it is good.
+        let mut guessed = target(&field.guessed(), cwd, world, links);
+        if !is_bad(guessed.place) {
+            guessed.place = Place::Unknown;
+        }
+        return guessed;
+    }
+    let shown = field.shown();
+    let text = pattern_text(field);
+    let pattern = field.has_glob();
+    let unknown = |place| Target {
+        shown: shown.clone(),
+        path: None,
+        place,
+        wide: false,
+        pattern,
+    };
+    let Some(text) = text else {
+        return unknown(unknown_place(field, cwd, world, links));
+    };
+    if text.is_empty() {
+        return unknown(Place::Unknown);
+    }
+    let absolute = if text.starts_with('/') {
+        text
+    } else {
+        let Some(cwd) = cwd else {
+            return unknown(Place::Unknown);
+        };
+        format!("{cwd}/{text}")
+    };
+    let path = normal(&absolute, cwd, links);
+    let wide = pattern && path.rsplit('/').next().is_some_and(glob::is_wide);
+    let place = place_of(&path, world);
+    Target {
+        shown,
+        place,
+        wide,
+        pattern,
+        path: Some(path.replace('\\', "")),
+    }
+}
+
+/// The text with quoted pattern characters escaped; `None` when a part isn't known.
+fn pattern_text(field: &Field) -> Option<String> {
+    let mut all = String::new();
+    for part in &field.parts {
+        match part {
+            Part::Lit {
+                text,
+                quoted: false,
+            }
+            | Part::Pattern(text) => all.push_str(text),
+            Part::Lit { text, .. } => {
+                for c in text.chars() {
+                    if matches!(c, '*' | '?' | '[' | '\\') {
+                        all.push('\\');
+                    }
+                    all.push(c);
+                }
+            }
+            // A number or a date stands for a name.
+            Part::Unknown(taint) if taint.has(Taint::PLAIN) => all.push('0'),
+            Part::Guess(_) | Part::Unknown(_) => return None,
+        }
+    }
+    Some(all)
+}
+
+fn is_bad(place: Place) -> bool {
+    matches!(
+        place,
+        Place::Whole
+            | Place::History
+            | Place::Device
+            | Place::Startup
+            | Place::Secret
+            | Place::Outside
+            | Place::Connection
+    )
+}
+
+/// A path of which only the beginning is known still lies outside when the beginning does.
+fn unknown_place(field: &Field, cwd: Option<&str>, world: &World, links: &Links) -> Place {
+    let prefix = field.prefix();
+    let taint = field.taint();
+    if prefix.is_empty() || prefix == "./" {
+        let tracked = taint.has(Taint::INSIDE) && cwd.is_some_and(|cwd| is_inside(cwd, world));
+        return if tracked { Place::Inside } else { Place::Unknown };
+    }
+    let absolute = match (prefix.starts_with('/'), cwd) {
+        (true, _) => prefix.clone(),
+        (false, Some(cwd)) => format!("{cwd}/{prefix}"),
+        (false, None) => return Place::Unknown,
+    };
+    let Some((folder, _)) = absolute.rsplit_once('/') else {
+        return Place::Unknown;
+    };
+    let folder = normal(folder, cwd, links);
+    let may_lead_in = folder == "/"
+        || roots(world).any(|root| below(root, &folder).is_some() || below(&folder, root).is_some());
+    if may_lead_in {
+        return Place::Unknown;
+    }
+    match place_of(&format!("{}/x", folder.trim_end_matches('/')), world) {
+        Place::Inside | Place::Readable | Place::Generated => Place::Unknown,
+        place => place,
+    }
+}
+
+fn roots(world: &World) -> impl Iterator<Item = &str> {
+    world.writable.iter().map(String::as_str)
+}
+
+/// Whether a normal path is in a workspace, or is its root.
+pub(crate) fn is_inside(path: &str, world: &World) -> bool {
+    roots(world).any(|root| below(path, root).is_some())
+}
+
+/// The rest of a path below a folder; empty for the folder itself.
+pub(crate) fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
+    if folder == "/" {
+        return path.strip_prefix('/');
+    }
+    let rest = path.strip_prefix(folder)?;
+    if rest.is_empty() {
+        return Some("");
+    }
+    rest.strip_prefix('/')
+}
+
+/// A path without `.`, `..` and doubled slashes, through the links that the line made.
+pub(crate) fn normal(absolute: &str, cwd: Option<&str>, links: &Links) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let absolute = absolute
+        .strip_prefix("/proc/self/root")
+        .or_else(|| absolute.strip_prefix("/proc/1/root"))
+        .or_else(|| absolute.strip_prefix("/proc/thread-self/root"))
+        .filter(|rest| rest.starts_with('/'))
+        .unwrap_or(absolute);
+    let moved;
+    let absolute = match (absolute.strip_prefix("/proc/self/cwd"), cwd) {
+        (Some(rest), Some(cwd)) => {
+            moved = format!("{cwd}{rest}");
+            &moved
+        }
+        _ => absolute,
+    };
+    for part in absolute.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let mut path = format!("/{}", parts.join("/"));
+    // Each link is followed once: what the line made can't be a longer chain than it has links.
+    for _ in 0..links.len().min(8) {
+        let hit = links
+            .iter()
+            .find_map(|(link, to)| below(&path, link).map(|rest| format!("{to}/{rest}")));
+        match hit {
+            Some(next) => path = normal(&next, None, &Links::new()),
+            None => break,
+        }
+    }
+    path
+}
+
+/// What lies at a normal path.
+pub(crate) fn place_of(path: &str, world: &World) -> Place {
+    if let Some(place) = system_place(path) {
+        return place;
+    }
+    for root in roots(world) {
+        if let Some(rest) = below(path, root) {
+            return inside(rest);
+        }
+    }
+    if is_secret_outside(path, world) {
+        return Place::Secret;
+    }
+    if is_startup(path, world) {
+        return Place::Startup;
+    }
+    if world.readable.iter().any(|root| below(path, root).is_some()) {
+        return Place::Readable;
+    }
+    if ["/tmp", "/var/tmp", "/dev/shm"]
+        .iter()
+        .any(|temp| below(path, temp).is_some_and(|rest| !rest.is_empty()))
+    {
+        return Place::Temp;
+    }
+    Place::Outside
+}
+
+fn system_place(path: &str) -> Option<Place> {
+    if MACHINE_SECRETS.iter().any(|secret| below(path, secret).is_some()) {
+        return Some(Place::Secret);
+    }
+    if let Some(rest) = path.strip_prefix("/proc/") {
+        let leaf = rest.rsplit('/').next().unwrap_or_default();
+        let hidden = ["environ", "mem", "maps", "cmdline", "auxv", "stack"].contains(&leaf)
+            && rest.contains('/')
+            || rest.contains("/fd/")
+            || rest.contains("/root")
+            || rest.contains("/cwd");
+        return Some(if hidden { Place::Secret } else { Place::Outside });
+    }
+    let rest = path.strip_prefix("/dev/")?;
+    if rest.starts_with("shm/") {
+        return Some(Place::Temp);
+    }
+    if rest.starts_with("tcp/") || rest.starts_with("udp/") {
+        return Some(Place::Connection);
+    }
+    let streams = [
+        "null", "zero", "full", "stdin", "stdout", "stderr", "tty", "random", "urandom",
+    ];
+    let is_stream = streams.contains(&rest) || rest.starts_with("fd/");
+    Some(if is_stream {
+        Place::Stream
+    } else {
+        Place::Device
+    })
+}
+
+fn inside(rest: &str) -> Place {
+    if rest.is_empty() {
+        return Place::Whole;
+    }
+    let parts: Vec<&str> = rest.split('/').collect();
+    if parts.len() == 1 && glob::is_pattern(rest) && glob::is_wide(rest) {
+        return Place::Whole;
+    }
+    for (at, part) in parts.iter().enumerate() {
+        let is_git = part.eq_ignore_ascii_case(".git")
+            || (part.starts_with('.') && glob::is_pattern(part) && glob::matches(part, ".git"));
+        if is_git {
+            return git_place(&parts[at + 1..]);
+        }
+        let from_here = parts[at..].join("/");
+        if let Some(kind) = protected_kind(Path::new(&from_here)) {
+            return Place::Protected(kind);
+        }
+    }
+    let name = parts.last().copied().unwrap_or_default();
+    if SECRETS.denied(Path::new(rest)).is_some()
+        || (glob::is_pattern(name) && name.starts_with('.') && glob::matches(name, ".env"))
+    {
+        return Place::SecretInside;
+    }
+    if parts.iter().any(|part| is_generated(part)) {
+        return Place::Generated;
+    }
+    Place::Inside
+}
+
+fn is_generated(part: &str) -> bool {
+    GENERATED.iter().any(|name| {
+        *name == part || (glob::is_pattern(name) && !part.starts_with('*') && glob::matches(name, part))
+    }) || (glob::is_pattern(part) && GENERATED.contains(&part))
+}
+
+fn git_place(rest: &[&str]) -> Place {
+    match rest.first().map(|first| first.to_lowercase()) {
+        None => Place::History,
+        Some(first) => {
+            let history = ["objects", "refs", "logs", "head", "packed-refs", "index", "lfs"];
+            if glob::is_pattern(&first) || (history.contains(&first.as_str())) {
+                return Place::History;
+            }
+            let path = format!(".git/{}", rest.join("/"));
+            match protected_kind(Path::new(&path)) {
+                Some(kind) => Place::Protected(kind),
+                None => Place::GitInternal,
+            }
+        }
+    }
+}
+
+fn is_secret_outside(path: &str, world: &World) -> bool {
+    let in_home = home_rest(path, world);
+    let listed = in_home.is_some_and(|rest| {
+        HOME_SECRETS
+            .iter()
+            .any(|secret| below(rest, secret).is_some())
+    });
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let host_key = path.starts_with("/etc/ssh/ssh_host_") && !name.ends_with(".pub");
+    let public = name.ends_with(".pub") || name == "known_hosts";
+    let patterned = path.split('/').any(|part| {
+        glob::is_pattern(part)
+            && !glob::is_wide(part)
+            && SECRET_NAMES.iter().any(|secret| glob::matches(part, secret))
+    }) || (path.starts_with("/etc/") && glob::is_pattern(name) && !glob::is_wide(name) && glob::matches(name, "shadow"));
+    let private = (name.ends_with(".pem") || name.ends_with(".key"))
+        && !path.starts_with("/etc/ssl/certs")
+        && !path.starts_with("/usr/");
+    listed
+        || host_key
+        || patterned
+        || private
+        || (!public && SECRETS.denied(Path::new(path)).is_some())
+}
+
+/// The rest of a path below somebody's home folder.
+fn home_rest<'a>(path: &'a str, world: &World) -> Option<&'a str> {
+    below(path, &world.home)
+        .or_else(|| below(path, "/root"))
+        .or_else(|| path.strip_prefix("/home/")?.split_once('/').map(|(_, rest)| rest))
+}
+
+fn is_startup(path: &str, world: &World) -> bool {
+    MACHINE_STARTUP.iter().any(|startup| below(path, startup).is_some())
+        || home_rest(path, world).is_some_and(|rest| {
+            HOME_STARTUP.iter().any(|startup| below(rest, startup).is_some())
+        })
+}

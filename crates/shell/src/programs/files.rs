@@ -1,0 +1,402 @@
+//! Programs that make, change and remove files.
+
+use super::Handler;
+use crate::effect::Role;
+use crate::machine::{Call, Machine, State};
+use crate::options::{Order, Parsed, parse};
+use crate::place::Place;
+use crate::rules;
+use crate::value::{Field, Out, Part, Taint};
+
+pub(super) fn handler(name: &str) -> Option<Handler> {
+    Some(match name {
+        "rm" | "rmdir" | "unlink" | "trash" | "srm" | "trash-put" | "gio" => remove,
+        "cp" | "install" | "scp-local" => copy,
+        "mv" => move_,
+        "ln" | "link" => link,
+        "rsync" => rsync,
+        "tee" | "sponge" => tee,
+        "dd" => dd,
+        "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "setfattr" => attributes,
+        "shred" | "truncate" | "wipe" => empty,
+        "touch" | "mkdir" | "mkfifo" | "mknod" | "mktemp" => make,
+        _ => return None,
+    })
+}
+
+fn remove(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "", Order::Any);
+    let mut operands = parsed.operands.as_slice();
+    if call.name == "gio" {
+        match operands.split_first() {
+            Some((verb, rest)) if matches!(verb.shown().as_str(), "trash" | "remove") => operands = rest,
+            _ => {
+                machine.act(&rules::opaque::OPTION);
+                return Out::Unknown(Taint::NONE);
+            }
+        }
+    }
+    let tree = parsed.has(&["r", "R", "recursive"]);
+    for operand in operands {
+        removed(machine, operand, tree, state);
+    }
+    // An option that can't be told may make it recursive.
+    Out::empty()
+}
+
+/// Notes that a path is removed.
+pub(super) fn removed(machine: &mut Machine<'_>, operand: &Field, tree: bool, state: &State) {
+    let role = if tree { Role::DeleteTree } else { Role::Delete };
+    let target = machine.path(role, operand, state);
+    // Everything in a folder of the workspace is a tree, too.
+    if !tree && target.wide && target.place == Place::Inside {
+        machine.act(&rules::destructive::BULK);
+    }
+}
+
+/// Sources and destination of a program that copies.
+fn ends(parsed: &Parsed) -> (Vec<Field>, Option<Field>) {
+    if let Some(folder) = parsed.value(&["t", "target-directory"]) {
+        return (parsed.operands.clone(), Some(folder.clone()));
+    }
+    match parsed.operands.split_last() {
+        Some((last, sources)) if !sources.is_empty() => (sources.to_vec(), Some(last.clone())),
+        _ => (parsed.operands.clone(), None),
+    }
+}
+
+/// Notes what is written where one source lands in a destination: it may be a folder.
+pub(super) fn landed(machine: &mut Machine<'_>, source: Option<&Field>, to: &Field, state: &mut State) {
+    let target = machine.path(Role::Write, to, state);
+    let name = source.and_then(|source| source.known().map(|text| text.trim_end_matches('/').to_owned()));
+    let base = name.as_deref().and_then(|name| name.rsplit('/').next()).unwrap_or_default().to_owned();
+    if matches!(target.place, Place::Whole | Place::Inside | Place::GitInternal | Place::History) && !base.is_empty() {
+        let mut below = to.clone();
+        below.push(Part::Lit {
+            text: format!("/{base}"),
+            quoted: true,
+        });
+        let inner = machine.target(&below, state);
+        if matches!(inner.place, Place::Protected(_)) || inner.place == Place::GitInternal {
+            machine.path(Role::Write, &below, state);
+        }
+    }
+    // What is known of the source is known of the copy.
+    let content = source.map(|source| machine.target(source, state).path);
+    if let (Some(path), Some(from)) = (target.path, content)
+        && let Out::Known(text) = machine.content(&from, state)
+    {
+        state.files.insert(format!("{path}/{base}"), Out::Known(text.clone()));
+        state.files.insert(path, Out::Known(text));
+    }
+}
+
+fn copy(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let valued = if call.name == "install" {
+        "t target-directory m mode o owner g group S suffix strip-program"
+    } else {
+        "t target-directory S suffix sparse no-preserve"
+    };
+    let parsed = parse(call.args, valued, Order::Any);
+    if let Some(program) = parsed.value(&["strip-program"]) {
+        let program = program.clone();
+        machine.code_word(&program, state);
+    }
+    for mode in parsed.values(&["m", "mode"]) {
+        if is_setuid(&mode.shown()) {
+            machine.act(&rules::privilege::SETUID);
+        }
+    }
+    if call.name == "install" && parsed.has(&["d", "directory"]) {
+        for folder in &parsed.operands {
+            machine.path(Role::Write, folder, state);
+        }
+        return Out::empty();
+    }
+    let (sources, to) = ends(&parsed);
+    for source in &sources {
+        machine.read_file(source, state);
+    }
+    if let Some(to) = to {
+        landed(machine, sources.first(), &to, state);
+        if parsed.has(&["s", "symbolic-link", "l", "link"]) && call.name == "cp" {
+            linked(machine, sources.first(), &to, state);
+        }
+    }
+    Out::empty()
+}
+
+fn move_(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "t target-directory S suffix", Order::Any);
+    let (sources, to) = ends(&parsed);
+    for source in &sources {
+        let place = machine.target(source, state).place;
+        // Moved away is removed, but inside the workspace nothing is lost.
+        let role = match place {
+            Place::Whole | Place::History => Role::DeleteTree,
+            Place::Inside | Place::Generated | Place::SecretInside => Role::Read,
+            _ => Role::Delete,
+        };
+        if place != Place::SecretInside {
+            machine.path(role, source, state);
+        }
+        if place == Place::Secret {
+            machine.path(Role::Read, source, state);
+        }
+    }
+    if let Some(to) = to {
+        // To a place that keeps nothing.
+        if machine.target(&to, state).place == Place::Stream {
+            machine.act(&rules::destructive::OUTSIDE);
+        }
+        landed(machine, sources.first(), &to, state);
+    }
+    Out::empty()
+}
+
+fn link(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "t target-directory S suffix", Order::Any);
+    let (mut sources, mut to) = ends(&parsed);
+    if to.is_none()
+        && let Some(source) = sources.first()
+    {
+        to = source.known().and_then(|text| text.rsplit('/').next().map(Field::lit));
+    }
+    let symbolic = parsed.has(&["s", "symbolic"]);
+    for source in &mut sources {
+        // A relative link leads from where it lies.
+        if symbolic
+            && !source.prefix().starts_with('/')
+            && let Some(folder) = to.as_ref().and_then(|to| to.known().and_then(|to| to.rsplit_once('/').map(|(folder, _)| folder.to_owned())))
+        {
+            let mut moved = Field::lit(&format!("{folder}/"));
+            for part in source.parts.clone() {
+                moved.push(part);
+            }
+            *source = moved;
+        }
+        machine.path(Role::LinkTo, source, state);
+    }
+    if let Some(to) = to {
+        machine.path(Role::Write, &to, state);
+        linked(machine, sources.first(), &to, state);
+    }
+    Out::empty()
+}
+
+/// Remembers a link, so that what goes through it is seen.
+fn linked(machine: &mut Machine<'_>, source: Option<&Field>, to: &Field, state: &mut State) {
+    let Some(source) = source else {
+        return;
+    };
+    let (from, at) = (machine.target(source, state).path, machine.target(to, state).path);
+    if let (Some(from), Some(at)) = (from, at)
+        && state.links.len() < 16
+        && from != at
+    {
+        let base = from.rsplit('/').next().unwrap_or_default().to_owned();
+        if machine.target(to, state).place == Place::Whole {
+            state.links.insert(format!("{at}/{base}"), from);
+        } else {
+            state.links.insert(at, from);
+        }
+    }
+}
+
+fn rsync(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(
+        call.args,
+        "e rsh rsync-path f filter exclude exclude-from include include-from files-from log-file temp-dir T \
+         compare-dest copy-dest link-dest backup-dir bwlimit password-file port timeout max-size min-size suffix B \
+         write-batch read-batch out-format info chmod chown",
+        Order::Any,
+    );
+    for program in parsed.values(&["e", "rsh", "rsync-path"]) {
+        let program = program.clone();
+        machine.code_word(&program, state);
+    }
+    for path in parsed.values(&["log-file", "temp-dir", "T", "backup-dir", "write-batch"]) {
+        let path = path.clone();
+        machine.path(Role::Write, &path, state);
+    }
+    for path in parsed.values(&["files-from", "exclude-from", "include-from", "password-file", "read-batch"]) {
+        let path = path.clone();
+        machine.path(Role::Read, &path, state);
+    }
+    let (sources, to) = ends(&parsed);
+    let deletes = parsed.options.iter().any(|given| given.name.starts_with("del"));
+    let mut remote = false;
+    let mut secret = false;
+    for source in &sources {
+        if super::net::is_remote(source) {
+            remote = true;
+        } else {
+            secret |= machine.read_file(source, state).taint().has(Taint::SECRET);
+            if parsed.has(&["remove-source-files"]) {
+                machine.path(Role::Delete, source, state);
+            }
+        }
+    }
+    if let Some(to) = to {
+        if super::net::is_remote(&to) {
+            remote = true;
+            if secret {
+                machine.act(&rules::secret::UPLOAD);
+            }
+        } else {
+            let place = machine.target(&to, state).place;
+            if deletes {
+                machine.path(Role::DeleteTree, &to, state);
+            }
+            if place != Place::Whole || !deletes {
+                machine.path(Role::Write, &to, state);
+            }
+        }
+    }
+    if remote {
+        machine.network(None);
+    }
+    Out::Unknown(Taint::NONE)
+}
+
+fn tee(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "", Order::Any);
+    let input = state.input.clone().unwrap_or(Out::Unknown(Taint::NONE));
+    for operand in &parsed.operands {
+        let target = machine.path(Role::Write, operand, state);
+        if let Some(path) = target.path {
+            state.files.insert(path, input.clone());
+        }
+        if operand.shown().starts_with("/dev/tcp") && input.taint().has(Taint::SECRET) {
+            machine.act(&rules::secret::UPLOAD);
+        }
+    }
+    input
+}
+
+fn dd(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let mut out = state.input.clone().unwrap_or(Out::Unknown(Taint::NONE));
+    let mut writes = false;
+    for arg in call.args {
+        let prefix = arg.prefix();
+        if prefix.starts_with("if=") {
+            out = machine.read_file(&arg.after(3), state);
+        } else if prefix.starts_with("of=") {
+            writes = true;
+            machine.path(Role::Write, &arg.after(3), state);
+        } else if arg.has_unknown() && !prefix.contains('=') {
+            machine.partial("an operand of dd that isn't known");
+        }
+    }
+    if writes { Out::empty() } else { out }
+}
+
+fn is_setuid(mode: &str) -> bool {
+    let octal = mode.len() > 3 && mode.chars().all(|c| c.is_digit(8));
+    if octal {
+        let digit = mode.trim_start_matches('0').chars().next().filter(|_| mode.trim_start_matches('0').len() > 3);
+        return digit.is_some_and(|digit| matches!(digit, '2' | '4' | '6' | '7' | '3' | '5'));
+    }
+    mode.split(',').any(|part| {
+        let adds = part.split_once(['+', '=']);
+        adds.is_some_and(|(who, what)| what.contains('s') && who.chars().all(|c| "ugoa".contains(c)))
+    })
+}
+
+fn is_open_to_all(mode: &str) -> bool {
+    matches!(mode, "777" | "0777" | "666" | "0666" | "a+rwx" | "a+w" | "o+w" | "+rwx" | "a=rwx" | "ugo+rwx" | "o+rwx" | "000" | "0000")
+}
+
+fn attributes(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    // A mode such as `-x` looks like an option.
+    let parsed = parse(call.args, "reference from m modify x-file M n v", Order::Any);
+    let tree = parsed.has(&["R", "recursive"]);
+    let by_option = parsed.has(&["reference", "m", "modify", "M", "b", "k", "remove-all"]);
+    let minus_mode = call.name == "chmod" && parsed.options.iter().any(|given| "rwxst".contains(given.name.as_str()));
+    let (mode, files) = match parsed.operands.split_first() {
+        Some((mode, files)) if !by_option && !minus_mode => (Some(mode.shown()), files.to_vec()),
+        _ => (None, parsed.operands.clone()),
+    };
+    for reference in parsed.values(&["reference"]) {
+        let reference = reference.clone();
+        machine.path(Role::Read, &reference, state);
+    }
+    if let Some(mode) = &mode {
+        if call.name == "chmod" && is_setuid(mode) {
+            machine.act(&rules::privilege::SETUID);
+        }
+        if tree && call.name == "chmod" && is_open_to_all(mode) {
+            machine.act(&rules::destructive::ATTRIBUTES_TREE);
+        }
+    }
+    if tree && call.name != "chmod" {
+        machine.act(&rules::destructive::ATTRIBUTES_TREE);
+    }
+    if call.name == "chattr" {
+        machine.act(&rules::privilege::RAISE);
+    }
+    let role = if tree { Role::AttributesTree } else { Role::Attributes };
+    for file in &files {
+        machine.path(role, file, state);
+    }
+    Out::empty()
+}
+
+fn empty(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "s n size r reference iterations random-source o-file remove-how", Order::Any);
+    for operand in &parsed.operands {
+        let place = machine.target(operand, state).place;
+        if call.name == "truncate" {
+            machine.path(Role::Write, operand, state);
+            continue;
+        }
+        if matches!(place, Place::Inside | Place::Protected(_)) {
+            machine.act(&rules::destructive::EMPTIED);
+        }
+        machine.path(Role::Delete, operand, state);
+        if place == Place::Device {
+            machine.act(&rules::destructive::DEVICE);
+        }
+    }
+    Out::empty()
+}
+
+fn make(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "m mode d date t r reference Z context p-tmp tmpdir suffix", Order::Any);
+    if call.name == "mktemp" {
+        // Its name is made in scratch space, which a person may want to know.
+        let here = parsed.operands.iter().any(|template| machine.target(template, state).place == Place::Inside);
+        let inside = parsed.value(&["tmpdir"]).is_some_and(|folder| {
+            matches!(machine.target(folder, state).place, Place::Inside | Place::Generated)
+        });
+        if !(here || inside) || parsed.has(&["t"]) {
+            machine.act(&rules::place::WRITE_TEMP);
+        }
+        return Out::Unknown(Taint::NONE);
+    }
+    for file in parsed.values(&["r", "reference"]).filter(|_| call.name == "touch") {
+        let file = file.clone();
+        machine.path(Role::Read, &file, state);
+    }
+    for mode in parsed.values(&["m", "mode"]).filter(|_| call.name == "mkdir") {
+        if is_setuid(&mode.shown()) {
+            machine.act(&rules::privilege::SETUID);
+        }
+    }
+    let operands = if call.name == "mknod" { parsed.operands.get(..1).unwrap_or_default() } else { &parsed.operands };
+    for operand in operands {
+        let target = machine.path(Role::Write, operand, state);
+        state.made.extend(target.path);
+    }
+    Out::empty()
+}

@@ -1,0 +1,417 @@
+//! Programs that talk to others.
+
+use super::{Handler, input_taint};
+use crate::effect::Role;
+use crate::machine::{Call, Machine, State};
+use crate::options::{Order, Parsed, parse};
+use crate::place::Place;
+use crate::rules;
+use crate::value::{Field, Out, Part, Taint};
+
+pub(super) fn handler(name: &str) -> Option<Handler> {
+    Some(match name {
+        "curl" | "curlie" | "httpie" | "http" | "https" | "xh" => curl,
+        "wget" | "wget2" | "aria2c" | "axel" | "lwp-download" => wget,
+        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "nc.openbsd" | "nc.traditional" => line,
+        "openssl" => openssl,
+        "ssh" | "autossh" | "mosh" | "sshpass" | "slogin" => ssh,
+        "scp" | "sftp" | "sshfs" | "lftp" | "ftp" | "tftp" | "rcp" | "smbclient" => transfer,
+        "ping" | "ping6" | "dig" | "nslookup" | "host" | "traceroute" | "tracepath" | "mtr" | "whois" | "nmap" | "arping"
+        | "ssh-keyscan" | "ssh-copy-id" | "finger" | "rdate" | "ntpdate" | "drill" | "kdig" | "youtube-dl" | "yt-dlp"
+        | "speedtest" | "masscan" | "tcpdump" | "tshark" | "w3m" | "lynx" | "links" | "elinks" | "mail" | "mailx"
+        | "sendmail" | "mutt" | "gdown" | "croc" | "wormhole" | "magic-wormhole" | "transfer" | "ngrok" | "cloudflared"
+        | "websocat" | "wscat" | "grpcurl" | "snmpwalk" | "ab" | "wrk" | "hey" | "iperf" | "iperf3" | "svn" | "hg" | "fossil" | "bzr"
+        | "darcs" | "rclone-net" | "logger" | "wall" | "xdg-open" | "open" => simple,
+        _ => return None,
+    })
+}
+
+/// Whether an operand names another machine, as `scp` and `rsync` do.
+pub(super) fn is_remote(field: &Field) -> bool {
+    let text = field.shown();
+    if text.contains("://") {
+        return true;
+    }
+    match text.find(':') {
+        Some(at) => !text[..at].contains('/') && at > 0 || text.starts_with(':'),
+        None => false,
+    }
+}
+
+/// The host that a word names, if it names one.
+pub(super) fn host(field: &Field) -> Option<String> {
+    let text = field.shown();
+    let rest = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
+    let rest = rest.split(['/', '?', '#']).next()?;
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    let host = match rest.strip_prefix('[') {
+        Some(v6) => v6.split(']').next()?,
+        None => rest.split(':').next()?,
+    };
+    (!host.is_empty()).then(|| host.to_lowercase())
+}
+
+/// Notes who is talked to, and what is sent along.
+fn talks(machine: &mut Machine<'_>, to: Option<&Field>, sent: Taint) {
+    if sent.has(Taint::SECRET) {
+        machine.act(&rules::secret::UPLOAD);
+    }
+    if to.is_some_and(|to| !to.shown().is_ascii() && !to.has_unknown()) {
+        machine.act(&rules::opaque::LETTERS);
+    }
+    machine.network(to.and_then(host));
+}
+
+/// Everything that is unknown in arguments.
+fn args_taint(args: &[Field]) -> Taint {
+    args.iter().fold(Taint::NONE, |all, arg| all.and(arg.taint().risky()))
+}
+
+/// A file that is sent: `@name`, `name=@file;type=…`.
+fn sent(machine: &mut Machine<'_>, field: &Field, state: &State) -> Taint {
+    let taint = field.taint();
+    let text = field.prefix();
+    let Some(at) = text.find(['@', '<']).filter(|at| *at == 0 || text[..*at].ends_with('=')) else {
+        return taint;
+    };
+    let file = field.after(at + 1);
+    if file.known().as_deref() == Some("-") {
+        return taint.and(input_taint(state));
+    }
+    let name = match file.known() {
+        Some(text) => Field::lit(text.split(';').next().unwrap_or_default()),
+        None => file,
+    };
+    taint.and(machine.read_file(&name, state).taint().risky())
+}
+
+fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(
+        call.args,
+        "A b c C d D e E F H I-x K m o Q r t T u U w x X y Y z data data-raw data-binary data-ascii data-urlencode \
+         form form-string header output output-dir cookie cookie-jar dump-header upload-file user user-agent url \
+         request config referer proxy max-time connect-timeout cacert cert key retry resolve json trace trace-ascii \
+         stderr range write-out limit-rate netrc-file unix-socket etag-save etag-compare hsts libcurl connect-to \
+         interface aws-sigv4 oauth2-bearer",
+        Order::Any,
+    );
+    let mut out_taint = args_taint(call.args);
+    for field in parsed.values(&["d", "data", "data-binary", "data-ascii", "data-urlencode", "F", "form", "json", "H", "header", "b", "cookie"]) {
+        out_taint = out_taint.and(sent(machine, field, state));
+    }
+    for field in parsed.values(&["T", "upload-file"]) {
+        out_taint = out_taint.and(if field.known().as_deref() == Some("-") {
+            input_taint(state)
+        } else {
+            machine.read_file(field, state).taint().risky()
+        });
+    }
+    for field in parsed.values(&["K", "config", "netrc-file", "cacert", "cert", "key", "E"]) {
+        if !(field.known().as_deref() == Some("-")) {
+            machine.read_file(field, state);
+        }
+    }
+    if parsed.has(&["K", "config", "unix-socket"]) {
+        machine.act(&rules::opaque::OPTION);
+    }
+    if parsed.value(&["unix-socket"]).is_some_and(|socket| socket.shown().contains("docker")) {
+        machine.act(&rules::container::HOST);
+    }
+    for field in parsed.values(&["o", "output", "D", "dump-header", "c", "cookie-jar", "trace", "trace-ascii", "stderr", "output-dir", "etag-save", "hsts", "libcurl"]) {
+        if field.known().as_deref() != Some("-") {
+            written(machine, field, state);
+        }
+    }
+    if parsed.has(&["O", "remote-name", "J"]) {
+    }
+    let method = parsed.value(&["X", "request"]).map(|field| field.shown().to_uppercase());
+    if method.as_deref() == Some("DELETE") {
+        machine.act(&rules::remote::CLOUD_DESTROY);
+    }
+    let urls: Vec<Field> = parsed.operands.iter().chain(parsed.values(&["url"])).cloned().collect();
+    for url in &urls {
+        if let Some(path) = url.prefix().strip_prefix("file://") {
+            machine.read_file(&Field::lit(path), state);
+        }
+        talks(machine, Some(url), out_taint);
+    }
+    if urls.is_empty() {
+        talks(machine, None, out_taint);
+    }
+    Out::Unknown(Taint::REMOTE)
+}
+
+/// A file that is written with bytes from the network: what it holds is known to come from there.
+fn written(machine: &mut Machine<'_>, field: &Field, state: &mut State) {
+    let target = machine.path(Role::Write, field, state);
+    if let Some(path) = target.path
+        && target.place != Place::Stream
+    {
+        state.files.insert(path, Out::Unknown(Taint::REMOTE));
+    }
+}
+
+fn wget(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(
+        call.args,
+        "O o a P e i B t T w Q U d D A R I X l dir out output-document output-file append-output directory-prefix execute \
+         input-file post-data post-file body-data body-file header user password user-agent referer tries timeout \
+         load-cookies save-cookies use-askpass config method",
+        Order::Any,
+    );
+    let mut taint = args_taint(call.args);
+    for field in parsed.values(&["post-file", "body-file", "i", "input-file", "load-cookies", "config"]) {
+        taint = taint.and(machine.read_file(field, state).taint().risky());
+    }
+    for field in parsed.values(&["O", "output-document", "o", "output-file", "a", "append-output", "P", "directory-prefix", "save-cookies", "dir", "out"]) {
+        if field.known().as_deref() != Some("-") {
+            written(machine, field, state);
+        }
+    }
+    for program in parsed.values(&["use-askpass"]) {
+        let program = program.clone();
+        machine.code_word(&program, &mut state.clone());
+    }
+    if parsed.has(&["e", "execute"]) {
+        machine.act(&rules::opaque::OPTION);
+        for setting in parsed.values(&["e", "execute"]) {
+            let shown = setting.shown();
+            if let Some((_, value)) = shown.split_once('=') {
+                machine.suspect(value.trim(), state);
+                if shown.contains("output_document") {
+                    machine.path(Role::Write, &Field::lit(value.trim()), state);
+                }
+            }
+        }
+    }
+    for url in &parsed.operands {
+        talks(machine, Some(url), taint);
+    }
+    if parsed.operands.is_empty() {
+        talks(machine, None, taint);
+    }
+    Out::Unknown(Taint::REMOTE)
+}
+
+/// Programs that keep a line open: `nc`, `socat`, `telnet`.
+fn line(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let input = input_taint(state);
+    if input.has(Taint::LINE) {
+        machine.act(&rules::network::REVERSE_SHELL);
+    }
+    let mut listens = false;
+    for arg in call.args {
+        let text = arg.shown();
+        let short = text.starts_with('-') && !text.starts_with("--");
+        let runs = short && text.contains(['e', 'c']) && call.name != "telnet" && !text.contains(['z', 'C'])
+            || text.starts_with("--exec")
+            || text.starts_with("--sh-exec")
+            || text.starts_with("--lua-exec");
+        if runs && call.name != "socat" {
+            machine.act(&rules::network::REVERSE_SHELL);
+        }
+        listens |= short && text.contains('l') || text == "--listen";
+        if call.name == "socat" {
+            let upper = text.to_uppercase();
+            if upper.starts_with("EXEC:") || upper.starts_with("SYSTEM:") || upper.starts_with("SHELL:") || upper.starts_with("EXEC-") {
+                machine.act(&rules::network::REVERSE_SHELL);
+            }
+            listens |= upper.contains("LISTEN");
+            for kind in ["OPEN:", "CREATE:", "FILE:", "GOPEN:"] {
+                if let Some(path) = upper.starts_with(kind).then(|| text.get(kind.len()..)).flatten() {
+                    let path = path.split(',').next().unwrap_or_default();
+                    let place = machine.target(&Field::lit(path), state).place;
+                    if matches!(place, Place::Secret | Place::SecretInside) {
+                        machine.act(&rules::secret::UPLOAD);
+                    }
+                    machine.path(if kind == "CREATE:" { Role::Write } else { Role::Read }, &Field::lit(path), state);
+                }
+            }
+        }
+    }
+    if listens {
+        machine.act(&rules::network::LISTEN);
+    }
+    let to = call.args.iter().find(|arg| !arg.prefix().starts_with('-'));
+    talks(machine, to, input.and(args_taint(call.args)));
+    Out::Unknown(Taint::LINE)
+}
+
+fn openssl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let verb = call.args.first().map(Field::shown).unwrap_or_default();
+    let mut decodes = false;
+    let mut keyed = false;
+    let mut file = None;
+    let mut at = 1;
+    while let Some(arg) = call.args.get(at) {
+        let text = arg.prefix();
+        let next = call.args.get(at + 1);
+        match text.as_str() {
+            "-d" | "-D" => decodes = true,
+            "-in" | "-inkey" | "-CA" | "-CAkey" | "-key" | "-kfile" | "-cert" => {
+                if let Some(path) = next {
+                    file = Some(machine.read_file(path, state));
+                }
+                at += 1;
+            }
+            "-out" | "-keyout" => {
+                if let Some(path) = next {
+                    machine.path(Role::Write, path, state);
+                }
+                at += 1;
+            }
+            "-k" | "-K" | "-pass" | "-iv" => {
+                keyed = true;
+                at += 1;
+            }
+            text if text.starts_with("-aes") || text.starts_with("-des") || text.starts_with("-chacha") => keyed = true,
+            _ => {}
+        }
+        at += 1;
+    }
+    match verb.as_str() {
+        "s_client" | "s_server" | "s_time" | "ocsp" => {
+            let input = input_taint(state);
+            if input.has(Taint::LINE) {
+                machine.act(&rules::network::REVERSE_SHELL);
+            }
+            talks(machine, None, input.and(args_taint(call.args)));
+            Out::Unknown(Taint::LINE)
+        }
+        "enc" | "base64" => {
+            let input = file.or_else(|| state.input.clone()).unwrap_or(Out::Unknown(Taint::NONE));
+            match input {
+                Out::Known(text) if decodes && !keyed => super::decode::base64(&text).map_or(Out::Unknown(Taint::NONE), Out::Known),
+                input => Out::Unknown(input.taint().risky()),
+            }
+        }
+        _ => Out::Unknown(input_taint(state).risky()),
+    }
+}
+
+fn ssh(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "b B c D E e F I i J L l m O o p Q R S W w f-x", Order::First);
+    if parsed.has(&["V"]) || call.args.first().is_some_and(|arg| arg.prefix() == "-Q") {
+        return Out::Unknown(Taint::NONE);
+    }
+    if call.name == "sshpass" {
+        let rest = parse(call.args, "p f e-x P d", Order::First).operands;
+        return machine.call(&rest, state);
+    }
+    options_of_ssh(machine, &parsed, state);
+    if parsed.has(&["L", "D", "R"]) {
+        machine.act(&rules::network::LISTEN);
+    }
+    let Some((to, command)) = parsed.operands.split_first() else {
+        machine.network(None);
+        return Out::Unknown(Taint::LINE);
+    };
+    if to.prefix().starts_with('-') {
+        machine.act(&rules::opaque::OPTION);
+    }
+    talks(machine, Some(to), args_taint(call.args).and(input_taint(state)));
+    machine.act(&rules::network::REMOTE_COMMAND);
+    // What runs over there can destroy what is over there.
+    if !command.is_empty() {
+        let text: Vec<String> = command.iter().map(Field::shown).collect();
+        machine.suspect(&text.join(" "), state);
+    } else if let Some(Out::Known(text)) = state.input.clone() {
+        machine.suspect(&text, state);
+    }
+    Out::Unknown(Taint::LINE)
+}
+
+/// `-o ProxyCommand=…` and its kin run programs here.
+pub(super) fn options_of_ssh(machine: &mut Machine<'_>, parsed: &Parsed, state: &State) {
+    for option in parsed.values(&["o"]) {
+        let text = option.shown();
+        let (name, value) = text.split_once(['=', ' ']).unwrap_or((text.as_str(), ""));
+        let value = value.trim();
+        match name.trim().to_lowercase().as_str() {
+            "proxycommand" | "localcommand" | "knownhostscommand" | "match" => {
+                if value != "none" {
+                    machine.inner(value, &mut state.clone());
+                }
+            }
+            "permitlocalcommand" | "proxyusefdpass" => {}
+            "pkcs11provider" | "securitykeyprovider" | "include" => machine.act(&rules::opaque::OPTION),
+            "stricthostkeychecking" | "userknownhostsfile" => {}
+            _ => {}
+        }
+    }
+    for file in parsed.values(&["F", "i", "S"]) {
+        let place = machine.target(file, state).place;
+        // A key that is used isn't shown.
+        if place != Place::Secret {
+            machine.path(Role::Read, file, state);
+        }
+    }
+    for file in parsed.values(&["E"]) {
+        machine.path(Role::Write, file, state);
+    }
+    if parsed.has(&["F", "I"]) {
+        machine.act(&rules::opaque::OPTION);
+    }
+}
+
+fn transfer(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "c D F i J l o P S X b B e u", Order::Any);
+    options_of_ssh(machine, &parsed, state);
+    for program in parsed.values(&["S"]) {
+        let program = program.clone();
+        machine.code_word(&program, &mut state.clone());
+    }
+    for code in parsed.values(&["e", "c"]) {
+        let text = code.shown();
+        let text = text.trim_start_matches('!');
+        machine.suspect(text, state);
+    }
+    let mut taint = args_taint(call.args);
+    if let Some((last, sources)) = parsed.operands.split_last() {
+        let to_remote = is_remote(last) || !matches!(call.name, "scp" | "rcp");
+        for source in sources {
+            if !is_remote(source) && matches!(call.name, "scp" | "rcp") {
+                taint = taint.and(machine.read_file(source, state).taint().risky());
+            }
+        }
+        if !to_remote {
+            written(machine, last, state);
+        }
+    }
+    talks(machine, parsed.operands.iter().find(|field| is_remote(field)), taint);
+    Out::Unknown(Taint::REMOTE)
+}
+
+fn simple(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let taint = args_taint(call.args);
+    let input = input_taint(state);
+    let mails = matches!(call.name, "mail" | "mailx" | "sendmail" | "mutt");
+    for arg in call.args {
+        if mails || matches!(call.name, "croc" | "wormhole" | "transfer") {
+            let place = machine.target(arg, state).place;
+            if matches!(place, Place::Secret | Place::SecretInside) {
+                machine.act(&rules::secret::UPLOAD);
+            }
+        }
+    }
+    if matches!(call.name, "svn" | "hg" | "fossil" | "bzr" | "darcs") {
+        super::git::other_vcs(machine, call, state);
+        return Out::Unknown(Taint::REMOTE);
+    }
+    if matches!(call.name, "ngrok" | "cloudflared") {
+        machine.act(&rules::network::LISTEN);
+    }
+    let to = call.args.iter().rev().find(|arg| !arg.prefix().starts_with(['-', '+'])).filter(|arg| {
+        !arg.parts.iter().all(|part| matches!(part, Part::Unknown(_)))
+    });
+    let sends = if mails || matches!(call.name, "websocat" | "wscat" | "logger" | "wall") { taint.and(input) } else { taint };
+    talks(machine, to, sends);
+    Out::Unknown(Taint::REMOTE)
+}

@@ -1,0 +1,307 @@
+//! Programs that pass text on: what they write is known when what they read is.
+
+use super::{Handler, decode, input_taint};
+use crate::machine::{Call, Machine, State};
+use crate::options::{Order, parse};
+use crate::rules;
+use crate::value::{Field, Out, Taint};
+
+pub(super) fn handler(name: &str) -> Option<Handler> {
+    Some(match name {
+        "echo" => echo,
+        "printf" => printf,
+        "cat" | "tac" | "zcat" | "nl" | "bat" | "batcat" => cat,
+        "base64" | "base32" | "basenc" => base64,
+        "xxd" | "hexdump" | "od" => hex,
+        "rev" => rev,
+        "tr" => tr,
+        "head" | "tail" => ends,
+        "true" | ":" | "false" => nothing,
+        "seq" | "yes" | "date" | "pwd" => plain,
+        "dirname" | "basename" => part_of_path,
+        _ => return None,
+    })
+}
+
+fn nothing(machine: &mut Machine<'_>, call: &Call<'_>, _: &mut State) -> Out {
+    machine.ran(call.name);
+    Out::empty()
+}
+
+/// Arguments joined, with what is unknown named by its taint.
+fn joined(args: &[Field]) -> Result<String, Taint> {
+    let mut text = String::new();
+    let mut taint = None::<Taint>;
+    for (at, arg) in args.iter().enumerate() {
+        if at > 0 {
+            text.push(' ');
+        }
+        match arg.known() {
+            Some(known) if !arg.has_glob() => text.push_str(&known),
+            _ => taint = Some(taint.map_or(arg.taint(), |taint| taint.and(arg.taint()))),
+        }
+    }
+    taint.map_or(Ok(text), Err)
+}
+
+/// What is shown to the model must not be a credential.
+fn shown(machine: &mut Machine<'_>, taint: Taint) {
+    if taint.has(Taint::NAMED) {
+        machine.act(&rules::secret::ENVIRONMENT);
+    }
+}
+
+fn echo(machine: &mut Machine<'_>, call: &Call<'_>, _: &mut State) -> Out {
+    machine.ran(call.name);
+    let mut args = call.args;
+    let (mut newline, mut escapes) = (true, false);
+    while let Some((first, rest)) = args.split_first() {
+        match first.known().as_deref() {
+            Some(flags)
+                if flags.len() > 1 && flags.starts_with('-') && flags[1..].chars().all(|c| "neE".contains(c)) =>
+            {
+                newline &= !flags.contains('n');
+                escapes |= flags.contains('e');
+                args = rest;
+            }
+            _ => break,
+        }
+    }
+    match joined(args) {
+        Ok(mut text) => {
+            if escapes {
+                text = crate::word::ansi_c(&text);
+            }
+            if newline {
+                text.push('\n');
+            }
+            Out::Known(text)
+        }
+        Err(taint) => {
+            shown(machine, taint);
+            Out::Unknown(taint)
+        }
+    }
+}
+
+fn printf(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let mut args = call.args;
+    let mut name = None;
+    if let Some((first, rest)) = args.split_first() {
+        match first.known().as_deref() {
+            Some("-v") => {
+                name = rest.first().cloned();
+                args = rest.get(1..).unwrap_or_default();
+            }
+            Some("--") => args = rest,
+            _ => {}
+        }
+    }
+    let out = match (joined(args), args.split_first()) {
+        (Ok(_), Some((format, rest))) => {
+            let rest: Vec<String> = rest.iter().map(Field::shown).collect();
+            decode::printf(&format.shown(), &rest).map_or(Out::Unknown(Taint::NONE), Out::Known)
+        }
+        (Err(taint), _) => {
+            shown(machine, taint);
+            Out::Unknown(taint)
+        }
+        _ => Out::empty(),
+    };
+    let Some(name) = name else {
+        return out;
+    };
+    machine.subscripted(&name, state);
+    if let Some(name) = name.known() {
+        let value = match out {
+            Out::Known(text) => Field::lit(&text),
+            Out::Unknown(taint) => Field::unknown(taint),
+        };
+        state.assign(&name, value);
+    }
+    Out::empty()
+}
+
+/// What a filter reads: its files one after the other, or its input.
+fn reads(machine: &mut Machine<'_>, operands: &[Field], state: &State) -> Out {
+    if operands.is_empty() {
+        return state.input.clone().unwrap_or(Out::Unknown(Taint::NONE));
+    }
+    let mut all = Out::empty();
+    for operand in operands {
+        if operand.known().as_deref() == Some("-") {
+            all.add(state.input.clone().unwrap_or(Out::Unknown(Taint::NONE)));
+        } else {
+            all.add(machine.read_file(operand, state));
+        }
+    }
+    all
+}
+
+fn cat(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "pager language style theme b d f h i l n s v w", Order::Any);
+    if let Some(pager) = parsed.value(&["pager"]) {
+        let pager = pager.clone();
+        machine.code_word(&pager, state);
+    }
+    let parsed = if call.name == "cat" || call.name == "tac" {
+        parse(call.args, "", Order::Any)
+    } else {
+        parsed
+    };
+    let out = reads(machine, &parsed.operands, state);
+    match (call.name, out) {
+        ("cat", out) => out,
+        ("tac", Out::Known(text)) => {
+            let lines: Vec<&str> = text.lines().rev().collect();
+            Out::Known(lines.join("\n") + "\n")
+        }
+        (_, out) => Out::Unknown(out.taint().risky()),
+    }
+}
+
+fn ends(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "n c lines bytes s pid sleep-interval max-unchanged-stats", Order::Any);
+    let out = reads(machine, &parsed.operands, state);
+    // Without an option these pass on ten lines.
+    match out {
+        Out::Known(text) if parsed.options.is_empty() && text.lines().count() <= 10 => Out::Known(text),
+        Out::Known(text) => {
+            let count = parsed.value(&["n", "lines"]).and_then(|field| field.known()?.parse::<i64>().ok());
+            let lines: Vec<&str> = text.lines().collect();
+            match (call.name, count) {
+                ("head", Some(count)) if count >= 0 => {
+                    let count = usize::try_from(count).unwrap_or(0);
+                    Out::Known(lines.iter().take(count).map(|line| format!("{line}\n")).collect())
+                }
+                ("tail", Some(count)) if count >= 0 => {
+                    let skip = lines.len().saturating_sub(usize::try_from(count).unwrap_or(0));
+                    Out::Known(lines.iter().skip(skip).map(|line| format!("{line}\n")).collect())
+                }
+                _ => Out::Unknown(Taint::NONE),
+            }
+        }
+        Out::Unknown(taint) => Out::Unknown(if parsed.operands.is_empty() && !taint.has(Taint::INSIDE) {
+            taint
+        } else {
+            taint.risky()
+        }),
+    }
+}
+
+fn base64(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "w wrap i o b input output break", Order::Any);
+    let mut operands = parsed.operands.clone();
+    operands.extend(parsed.values(&["i", "input"]).cloned());
+    let out = reads(machine, &operands, state);
+    for target in parsed.values(&["o", "output"]) {
+        let target = target.clone();
+        machine.path(crate::effect::Role::Write, &target, state);
+    }
+    let decodes = parsed.has(&["d", "D", "decode"]);
+    match out {
+        Out::Known(text) if decodes => {
+            let decoded = if call.name == "base32" || parsed.has(&["base32"]) {
+                decode::base32(&text)
+            } else {
+                decode::base64(&text)
+            };
+            decoded.map_or(Out::Unknown(Taint::NONE), Out::Known)
+        }
+        Out::Known(text) if call.name == "base64" => Out::Known(decode::to_base64(&text) + "\n"),
+        out => Out::Unknown(out.taint()),
+    }
+}
+
+fn hex(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "c l s g o cols len seek A N t j w n e", Order::Any);
+    let decodes = call.name == "xxd" && parsed.has(&["r"]);
+    let (files, target) = match parsed.operands.as_slice() {
+        [file, target] if call.name == "xxd" => (vec![file.clone()], Some(target.clone())),
+        files => (files.to_vec(), None),
+    };
+    let out = reads(machine, &files, state);
+    if let Some(target) = target {
+        machine.path(crate::effect::Role::Write, &target, state);
+        return Out::empty();
+    }
+    match out {
+        Out::Known(text) if decodes => Out::Known(decode::hex(&text)),
+        out => Out::Unknown(out.taint().risky()),
+    }
+}
+
+fn rev(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    match reads(machine, call.args, state) {
+        Out::Known(text) => {
+            let lines: Vec<String> = text.lines().map(|line| line.chars().rev().collect()).collect();
+            Out::Known(lines.join("\n") + "\n")
+        }
+        out => out,
+    }
+}
+
+fn tr(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "", Order::First);
+    let input = state.input.clone().unwrap_or(Out::Unknown(Taint::NONE));
+    let complement = parsed.has(&["c", "C", "complement"]);
+    let words = super::known_words(&parsed.operands);
+    match (input, words.as_deref()) {
+        (Out::Known(text), Some([what])) if parsed.has(&["d", "delete"]) => {
+            Out::Known(decode::delete(&text, what, complement))
+        }
+        (Out::Known(text), Some([_])) if parsed.has(&["s", "squeeze-repeats"]) => Out::Known(text),
+        (Out::Known(text), Some([from, to])) => Out::Known(decode::translate(&text, from, to, complement)),
+        _ => Out::Unknown(input_taint(state).risky()),
+    }
+}
+
+fn plain(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    match (call.name, call.args) {
+        ("pwd", _) => state.cwd.clone().map_or(Out::Unknown(Taint::NONE), |cwd| Out::Known(cwd + "\n")),
+        ("yes", [word]) => word.known().map_or(Out::Unknown(Taint::NONE), |word| Out::Known(format!("{word}\n"))),
+        ("yes", []) => Out::Known("y\n".to_owned()),
+        ("date", args) => {
+            let parsed = parse(args, "d s r f date set reference file", Order::Any);
+            let sets = parsed.has(&["s", "set"])
+                || parsed.operands.iter().any(|arg| !arg.prefix().starts_with('+') && !arg.has_unknown());
+            if sets {
+                machine.act(&rules::machine::SETTINGS);
+            }
+            for file in parsed.values(&["f", "file", "r", "reference"]) {
+                let file = file.clone();
+                machine.path(crate::effect::Role::Read, &file, state);
+            }
+            // A format may spell anything, `/` among it.
+            let odd = args.iter().any(|arg| arg.shown().contains('/'));
+            Out::Unknown(if odd { Taint::NONE } else { Taint::PLAIN })
+        }
+        _ => Out::Unknown(Taint::PLAIN),
+    }
+}
+
+fn part_of_path(machine: &mut Machine<'_>, call: &Call<'_>, _: &mut State) -> Out {
+    machine.ran(call.name);
+    let [path] = call.args else {
+        return Out::Unknown(Taint::NONE);
+    };
+    let Some(text) = path.known().filter(|_| !path.has_glob()) else {
+        return Out::Unknown(path.taint().risky());
+    };
+    let text = text.trim_end_matches('/');
+    let (folder, name) = match text.rsplit_once('/') {
+        Some(("", name)) => ("/", name),
+        Some((folder, name)) => (folder, name),
+        None if text.is_empty() => ("/", "/"),
+        None => (".", text),
+    };
+    Out::Known(format!("{}\n", if call.name == "dirname" { folder } else { name }))
+}

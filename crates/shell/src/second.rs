@@ -1,0 +1,144 @@
+//! A second opinion on what commands a line holds, by another parser.
+//!
+//! That parser is C code: with the feature `second-opinion` it is compiled in, and it runs where a
+//! crash harms nobody. Its word can only take an `allow` back.
+
+use std::collections::BTreeSet;
+
+use rable::{Node, NodeKind};
+
+/// What another parser sees in a line.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Opinion {
+    /// Whether it found an error.
+    pub error: bool,
+    /// The names of the commands that it found, as they are spelled.
+    pub names: BTreeSet<String>,
+}
+
+impl Opinion {
+    /// Whether it agrees with what our parser sees.
+    #[must_use]
+    pub fn agrees(&self, line: &str) -> bool {
+        !self.error && first_opinion(line).is_some_and(|names| names == self.names)
+    }
+}
+
+/// The names of the commands that our parser sees, as they are spelled; `None`: it sees an error.
+#[must_use]
+pub fn first_opinion(line: &str) -> Option<BTreeSet<String>> {
+    if line.len() > crate::limits::MAX_BYTES {
+        return None;
+    }
+    let nodes = rable::parse(line, false).ok()?;
+    let mut names = BTreeSet::new();
+    for node in &nodes {
+        walk(node, &mut names, 0);
+    }
+    Some(names)
+}
+
+fn walk(node: &Node, names: &mut BTreeSet<String>, depth: usize) {
+    if depth > crate::limits::MAX_COMPOUND * 2 {
+        return;
+    }
+    let mut each = |nodes: &[Node]| {
+        for node in nodes {
+            walk(node, names, depth + 1);
+        }
+    };
+    match &node.kind {
+        NodeKind::Command {
+            assignments,
+            words,
+            redirects,
+        } => {
+            each(assignments);
+            each(words);
+            each(redirects);
+            if let Some(NodeKind::Word { value, .. }) = words.first().map(|word| &word.kind) {
+                names.insert(value.clone());
+            }
+        }
+        NodeKind::Word { parts, .. } => each(parts),
+        NodeKind::Pipeline { commands, .. } => each(commands),
+        NodeKind::List { items } => {
+            for item in items {
+                walk(&item.command, names, depth + 1);
+            }
+        }
+        NodeKind::If {
+            condition,
+            then_body,
+            else_body,
+            redirects,
+        } => {
+            each(redirects);
+            for body in [Some(condition), Some(then_body), else_body.as_ref()].into_iter().flatten() {
+                walk(body, names, depth + 1);
+            }
+        }
+        NodeKind::While { condition, body, redirects } | NodeKind::Until { condition, body, redirects } => {
+            each(redirects);
+            walk(condition, names, depth + 1);
+            walk(body, names, depth + 1);
+        }
+        NodeKind::For { words, body, redirects, .. } | NodeKind::Select { words, body, redirects, .. } => {
+            each(words.as_deref().unwrap_or_default());
+            each(redirects);
+            walk(body, names, depth + 1);
+        }
+        NodeKind::ForArith { body, .. } | NodeKind::Function { body, .. } => walk(body, names, depth + 1),
+        NodeKind::Case { word, patterns, .. } => {
+            walk(word, names, depth + 1);
+            for body in patterns.iter().filter_map(|pattern| pattern.body.as_ref()) {
+                walk(body, names, depth + 1);
+            }
+        }
+        NodeKind::Subshell { body, redirects } | NodeKind::BraceGroup { body, redirects } => {
+            each(redirects);
+            walk(body, names, depth + 1);
+        }
+        NodeKind::Coproc { command, .. }
+        | NodeKind::CommandSubstitution { command, .. }
+        | NodeKind::ProcessSubstitution { command, .. } => walk(command, names, depth + 1),
+        NodeKind::Redirect { target, .. } => walk(target, names, depth + 1),
+        NodeKind::Negation { pipeline } | NodeKind::Time { pipeline, .. } => walk(pipeline, names, depth + 1),
+        NodeKind::Array { elements } => each(elements),
+        _ => {}
+    }
+}
+
+/// What tree-sitter's grammar sees in a line; `None`: it can't be asked.
+#[cfg(feature = "second-opinion")]
+#[must_use]
+pub fn second_opinion(line: &str) -> Option<Opinion> {
+    if line.len() > crate::limits::MAX_BYTES {
+        return None;
+    }
+    let mut parser = tree_sitter::Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    let tree = parser.parse(line, None)?;
+    let mut opinion = Opinion {
+        error: tree.root_node().has_error(),
+        names: BTreeSet::new(),
+    };
+    let mut cursor = tree.walk();
+    // Depth first, without recursion: the tree is as deep as the line says.
+    loop {
+        let node = cursor.node();
+        if node.kind() == "command_name"
+            && let Some(text) = line.get(node.byte_range())
+        {
+            opinion.names.insert(text.to_owned());
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return Some(opinion);
+            }
+        }
+    }
+}
