@@ -209,6 +209,9 @@ fn is_bad(place: Place) -> bool {
 fn unknown_place(field: &Field, cwd: Option<&str>, world: &World, links: &Links) -> Place {
     let prefix = field.prefix();
     let taint = field.taint();
+    if prefix.is_empty() && taint.has(Taint::OUTSIDE) {
+        return Place::Outside;
+    }
     if prefix.is_empty() || prefix == "./" {
         let tracked = taint.has(Taint::INSIDE) && cwd.is_some_and(|cwd| is_inside(cwd, world));
         return if tracked { Place::Inside } else { Place::Unknown };

@@ -20,6 +20,8 @@ impl Taint {
     pub(crate) const NAMED: Self = Self(8);
     /// Text that a shell could run is the output of a network tool that keeps the line open.
     pub(crate) const LINE: Self = Self(16);
+    /// Names of files that lie outside.
+    pub(crate) const OUTSIDE: Self = Self(64);
     /// A value that nothing bad can be made of: a number, a date.
     pub(crate) const PLAIN: Self = Self(32);
 
@@ -158,7 +160,7 @@ impl Field {
             Part::Lit {
                 text,
                 quoted: false,
-            } => text.contains(['*', '?', '[']),
+            } => is_glob(text),
             Part::Pattern(_) => true,
             _ => false,
         })
@@ -227,6 +229,11 @@ impl Field {
         }
         all
     }
+}
+
+/// A bracket alone, as the command `[` is, is no pattern.
+fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?']) || text.split_once('[').is_some_and(|(_, rest)| rest.contains(']'))
 }
 
 /// What a command writes to its output, or reads from its input.

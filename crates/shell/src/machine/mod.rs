@@ -76,6 +76,11 @@ pub(crate) fn analyse(line: &str, world: &World) -> Analysis {
         machine.act(&rules::opaque::HIDDEN);
     }
     machine.code(line, &mut state);
+    if line.contains('\r') {
+        // Other shells take a carriage return for the end of a line.
+        let state = State::new(world);
+        machine.suspect(&line.replace('\r', ""), &state);
+    }
     let completeness = if machine.reasons.is_empty() {
         Completeness::Complete
     } else {

@@ -76,6 +76,7 @@ impl Machine<'_> {
         match before.goes {
             Goes::Caller => state.output.add(out),
             Goes::File(path) => {
+                self.given(&path, &out, state);
                 let content = state.files.entry(path).or_insert_with(Out::empty);
                 content.add(out);
             }
@@ -140,7 +141,7 @@ impl Machine<'_> {
         if writes_output {
             state.sink = Sink::Caller;
             before.goes = match target.path {
-                Some(path) if target.place != Place::Stream => {
+                Some(path) if target.place != Place::Stream || state.readers.contains_key(&path) => {
                     if !op.contains(">>") {
                         state.files.insert(path.clone(), Out::empty());
                     }
@@ -187,6 +188,9 @@ impl Machine<'_> {
         let target = self.path(Role::Read, field, state);
         match target.place {
             Place::Secret | Place::SecretInside => Out::Unknown(Taint::SECRET),
+            Place::Stream if target.path.as_ref().is_some_and(|path| state.files.contains_key(path)) => {
+                self.content(&target.path, state)
+            }
             Place::Stream => match target.path.as_deref() {
                 Some("/dev/stdin" | "/dev/fd/0") => state.input.clone().unwrap_or(Out::Unknown(Taint::NONE)),
                 Some("/dev/null") => Out::empty(),
@@ -205,13 +209,36 @@ impl Machine<'_> {
 
     /// `<(…)` and `>(…)`: gives the name of the file that stands for it.
     pub(crate) fn process_substitution(&mut self, code: &str, reads: bool, state: &mut State) -> String {
-        let out = self.capture(code, state);
+        let out = if reads {
+            self.capture(code, state)
+        } else {
+            Out::empty()
+        };
         // Each gets a name of its own, below a folder that counts as a stream.
-        let name = format!("/dev/fd/{}", 63 + state.files.len());
+        let name = format!("/dev/fd/{}", 63 + state.files.len() + state.readers.len());
         if reads {
             state.files.insert(name.clone(), out);
+        } else {
+            // What it is given is known when the command has run, if at all.
+            let mut inside = state.clone();
+            inside.input = Some(Out::Unknown(Taint::NONE));
+            inside.output = Out::empty();
+            self.inner(code, &mut inside);
+            state.readers.insert(name.clone(), code.to_owned());
         }
         name
+    }
+
+    /// Something is written to a name that code reads.
+    pub(crate) fn given(&mut self, name: &str, out: &Out, state: &State) {
+        if let Some(code) = state.readers.get(name) {
+            let code = code.clone();
+            let mut inside = state.clone();
+            inside.readers.clear();
+            inside.input = Some(out.clone());
+            inside.output = Out::empty();
+            self.inner(&code, &mut inside);
+        }
     }
 }
 

@@ -48,6 +48,8 @@ pub(crate) struct State {
     pub(crate) lines: BTreeSet<i32>,
     pub(crate) files: BTreeMap<String, Out>,
     pub(crate) links: Links,
+    /// Code that reads what is written to a name: `>(…)`.
+    pub(crate) readers: BTreeMap<String, String>,
     pub(crate) made: BTreeSet<String>,
     /// Whether this line changed where programs are looked for.
     pub(crate) search_changed: bool,
@@ -72,6 +74,7 @@ impl State {
             lines: BTreeSet::new(),
             files: BTreeMap::new(),
             links: Links::new(),
+            readers: BTreeMap::new(),
             made: BTreeSet::new(),
             search_changed: false,
         }

@@ -24,6 +24,7 @@ fn vim(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     while let Some(arg) = call.args.get(at) {
         let text = arg.prefix();
         match text.as_str() {
+            "-s" if call.name == "ex" => {}
             "-c" | "--cmd" | "-S" | "-u" | "-s" | "-W" | "-w" | "-i" | "-T" => {
                 if let Some(value) = call.args.get(at + 1) {
                     match text.as_str() {

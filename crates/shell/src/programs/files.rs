@@ -271,6 +271,7 @@ fn tee(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     for operand in &parsed.operands {
         let target = machine.path(Role::Write, operand, state);
         if let Some(path) = target.path {
+            machine.given(&path, &input, state);
             state.files.insert(path, input.clone());
         }
         if operand.shown().starts_with("/dev/tcp") && input.taint().has(Taint::SECRET) {

@@ -50,6 +50,9 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         let pattern = pair[1].known()?.into_owned();
         (named && !glob::is_wide(&pattern)).then_some(pattern)
     });
+    let bounded = args[at..].iter().any(|arg| {
+        matches!(arg.prefix().as_str(), "-mtime" | "-mmin" | "-atime" | "-ctime" | "-size" | "-empty" | "-newer" | "-user" | "-perm")
+    });
     let mut taint = Taint::INSIDE;
     let mut acts = false;
     let expression = &args[at..];
@@ -57,10 +60,22 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     while let Some(arg) = expression.get(at) {
         let text = arg.prefix();
         match text.as_str() {
-            "-delete" => {
+            "-delete" if !bounded || narrow.is_some() => {
                 acts = true;
                 for root in &roots {
                     deleted(machine, root, narrow.as_deref(), state);
+                }
+            }
+            "-delete" => {
+                // Which ones can't be told, but not all.
+                acts = true;
+                for root in &roots {
+                    let place = machine.target(root, state).place;
+                    if matches!(place, Place::Whole | Place::Inside) {
+                        machine.act(&rules::destructive::BULK);
+                    } else {
+                        machine.path(Role::DeleteTree, root, state);
+                    }
                 }
             }
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
@@ -97,9 +112,11 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         if !acts {
             machine.path(Role::Read, root, state);
         }
-        if !matches!(place, Place::Whole | Place::Inside | Place::Generated) {
-            taint = Taint::NONE;
-        }
+        taint = match place {
+            Place::Whole | Place::Inside | Place::Generated => taint,
+            Place::Outside | Place::Startup | Place::Secret | Place::Device => Taint::OUTSIDE,
+            _ => Taint::NONE,
+        };
     }
     Out::Unknown(taint)
 }

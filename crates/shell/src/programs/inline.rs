@@ -51,7 +51,13 @@ pub(crate) fn scan(machine: &mut Machine<'_>, code: &str, language: &str, state:
     let mut literals = literals(code, language);
     let decoded: Vec<String> = literals.iter().flat_map(|text| decoded(code, text)).collect();
     // What is decoded may be code of the same language, or of a shell.
-    for text in &decoded {
+    let nested = ["exec(", "eval(", "eval ", "Function(", "compile("].iter().any(|mark| code.contains(mark));
+    let nested: Vec<String> = if nested {
+        literals.iter().filter(|text| text.contains('(') && text.len() < code.len()).take(8).cloned().collect()
+    } else {
+        Vec::new()
+    };
+    for text in decoded.iter().chain(&nested) {
         if machine.depth < crate::limits::MAX_DEPTH {
             machine.depth += 1;
             scan(machine, text, language, state);
@@ -79,6 +85,7 @@ pub(crate) fn scan(machine: &mut Machine<'_>, code: &str, language: &str, state:
     let mut secret = false;
     machine.possibly(|machine| {
         for text in paths.iter().chain(homes.iter()) {
+            let text = text.trim_start_matches(['>', '<', '+', ' ']);
             let field = home(text, &machine.world.home);
             let field = if text.contains(['*', '?']) { unquoted(text) } else { field };
             let place = machine.target(&field, state).place;
@@ -153,6 +160,7 @@ fn home(text: &str, home: &str) -> Field {
 }
 
 fn is_path(text: &str) -> bool {
+    let text = text.trim_start_matches(['>', '<', '+', ' ']);
     (text.starts_with(['/', '~', '.', '*']) || text.contains('/') || text == "src")
         && text.len() < 256
         && !text.contains(['\n', ';', '(', '<', '"'])
@@ -182,7 +190,7 @@ fn writes_to(code: &str, text: &str, language: &str) -> bool {
         return true;
     }
     if language == "perl" {
-        return text.starts_with('>') || code.contains(">");
+        return text.starts_with('>') || code.contains('>');
     }
     ["'w", "\"w", "'a", "\"a", "'r+", "\"r+", "'x", "\"x", "mode=", "O_WRONLY", "O_CREAT", "O_RDWR"]
         .iter()

@@ -108,6 +108,17 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     if codes.is_empty() && operands.is_empty() {
         return from_input(machine, language, state);
     }
+    // `-i` changes the files that are named.
+    let in_place = matches!(language, "perl" | "ruby")
+        && call.args.iter().take_while(|arg| arg.prefix().starts_with('-')).any(|arg| {
+            let text = arg.prefix();
+            !text.starts_with("--") && text.chars().skip(1).take_while(|c| c.is_ascii_lowercase() || *c == '0').any(|c| c == 'i')
+        });
+    if in_place {
+        for operand in &operands {
+            machine.path(crate::effect::Role::Write, operand, state);
+        }
+    }
     let mut proved = !codes.is_empty();
     for code in &codes {
         match code.known() {

@@ -155,6 +155,9 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     {
         machine.path(Role::Write, prefix, state);
     }
+    if call.name == "ls" && state.cwd.as_deref().is_some_and(|cwd| crate::place::is_inside(cwd, machine.world)) && inside {
+        return Out::Unknown(Taint::INSIDE);
+    }
     let lists = parsed.has(&["l", "L", "files-with-matches", "files-without-match", "files"]) && program.operands == Operands::Pattern;
     if lists && inside {
         return Out::Unknown(Taint::INSIDE);
