@@ -21,8 +21,12 @@ pub const MAX_PARSED: usize = 192 * 1024;
 pub const MAX_BRACES: usize = 64;
 /// Times that a loop over known words is walked.
 pub const MAX_LOOPS: usize = 24;
-/// The longest value that a variable or an output is known as.
-pub const MAX_VALUE: usize = 32 * 1024;
+/// The longest text that a word or an output is known as: what is fed to a shell is shorter.
+pub const MAX_VALUE: usize = 16 * 1024;
+/// The longest text that a variable is known as: doubling one must not fill the memory.
+pub const MAX_VARIABLE: usize = 2 * 1024;
+/// Variables that are known at once, since branches copy them.
+pub const MAX_VARIABLES: usize = 64;
 /// Effects that are kept of one line.
 pub const MAX_EFFECTS: usize = 512;
 /// Pieces that a line which can't be parsed is cut into to look for plain danger.

@@ -216,6 +216,17 @@ impl Field {
         rest
     }
 
+    /// How much memory it takes, about.
+    pub(crate) fn size(&self) -> usize {
+        self.parts
+            .iter()
+            .map(|part| match part {
+                Part::Lit { text, .. } | Part::Pattern(text) | Part::Guess(text) => text.len() + 8,
+                Part::Unknown(_) => 8,
+            })
+            .sum()
+    }
+
     /// For people: unknown parts are dots.
     pub(crate) fn shown(&self) -> String {
         let mut all = String::new();

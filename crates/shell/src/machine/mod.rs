@@ -108,6 +108,11 @@ impl Machine<'_> {
         }
     }
 
+    /// Takes several steps at once.
+    pub(crate) fn spend(&mut self, steps: usize) {
+        self.fuel = self.fuel.saturating_sub(steps);
+    }
+
     /// Says that something wasn't followed.
     pub(crate) fn partial(&mut self, reason: &str) {
         if self.certainty == Certainty::Possible {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use rable::Node;
 
+use crate::limits::{MAX_VARIABLE, MAX_VARIABLES};
 use crate::place::Links;
 use crate::value::{Field, Out, Taint};
 use crate::world::World;
@@ -143,11 +144,29 @@ impl State {
         if name == "PATH" {
             self.search_changed = true;
         }
-        self.vars.insert(name.to_owned(), Value::One(value));
+        let value = if value.size() > MAX_VARIABLE {
+            Field::unknown(value.taint().risky())
+        } else {
+            value
+        };
+        self.put(name, Value::One(value));
     }
 
     pub(crate) fn assign_list(&mut self, name: &str, values: Vec<Field>) {
-        self.vars.insert(name.to_owned(), Value::Many(values));
+        let size: usize = values.iter().map(Field::size).sum();
+        let value = if size > MAX_VARIABLE {
+            Value::One(Field::unknown(Taint::NONE))
+        } else {
+            Value::Many(values)
+        };
+        self.put(name, value);
+    }
+
+    /// Above the limit a variable is forgotten: reading it gives something unknown.
+    fn put(&mut self, name: &str, value: Value) {
+        if self.vars.len() < MAX_VARIABLES || self.vars.contains_key(name) {
+            self.vars.insert(name.to_owned(), value);
+        }
     }
 
     pub(crate) fn unset(&mut self, name: &str) {

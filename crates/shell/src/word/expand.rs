@@ -1,6 +1,7 @@
 //! Quotes, expansions and splitting.
 
 use super::{ansi_c, braces, scan};
+use crate::limits::MAX_VALUE;
 use crate::machine::{Machine, State};
 use crate::value::{Field, Out, Part, Taint};
 
@@ -21,6 +22,8 @@ pub(crate) struct Builder {
     open: Option<Field>,
     ifs: String,
     how: How,
+    /// Bytes that were put in so far.
+    size: usize,
 }
 
 impl Builder {
@@ -30,7 +33,18 @@ impl Builder {
             open: None,
             ifs: ifs.to_owned(),
             how,
+            size: 0,
         }
+    }
+
+    /// Counts what is put in; false when it is too much to be followed.
+    fn fits(&mut self, bytes: usize) -> bool {
+        self.size = self.size.saturating_add(bytes + 8);
+        self.size <= MAX_VALUE
+    }
+
+    fn is_over(&self) -> bool {
+        self.size > MAX_VALUE
     }
 
     fn open(&mut self) -> &mut Field {
@@ -38,6 +52,9 @@ impl Builder {
     }
 
     fn literal(&mut self, text: &str, quoted: bool) {
+        if !self.fits(text.len()) {
+            return;
+        }
         let part = Part::Lit {
             text: text.to_owned(),
             quoted,
@@ -62,7 +79,11 @@ impl Builder {
                     self.literal(text, quoted || self.how == How::Quoted);
                 }
                 Part::Lit { text, .. } => self.split(text),
-                other => self.open().push(other.clone()),
+                other => {
+                    if self.fits(8) {
+                        self.open().push(other.clone());
+                    }
+                }
             }
         }
     }
@@ -96,11 +117,17 @@ impl Builder {
     }
 
     fn finish(mut self) -> Vec<Field> {
+        if self.is_over() {
+            return vec![Field::unknown(Taint::NONE)];
+        }
         self.end();
         self.fields
     }
 
     fn finish_one(mut self) -> Field {
+        if self.is_over() {
+            return Field::unknown(Taint::NONE);
+        }
         self.end();
         let mut all = Field::default();
         for field in self.fields {
@@ -133,6 +160,7 @@ impl Machine<'_> {
         for word in words {
             let mut builder = Builder::new(How::Word, &state.ifs());
             self.expand(&word, state, &mut builder);
+            self.weigh(&builder);
             fields.extend(builder.finish());
         }
         fields
@@ -142,7 +170,16 @@ impl Machine<'_> {
     pub(crate) fn value(&mut self, raw: &str, state: &mut State, how: How) -> Field {
         let mut builder = Builder::new(how, &state.ifs());
         self.expand(raw, state, &mut builder);
+        self.weigh(&builder);
         builder.finish_one()
+    }
+
+    /// Long words cost more steps.
+    fn weigh(&mut self, builder: &Builder) {
+        if builder.is_over() {
+            self.partial("a word longer than is followed");
+        }
+        self.spend(builder.size / 512);
     }
 
     fn expand(&mut self, raw: &str, state: &mut State, builder: &mut Builder) {

@@ -5,6 +5,9 @@ use crate::glob;
 use crate::machine::{Machine, State};
 use crate::value::{Field, Part, Taint};
 
+/// The longest text that a pattern is looked for in: every part of it is tried.
+const MAX_MATCHED: usize = 128;
+
 /// The operators, the longer before the shorter.
 const OPERATORS: &[&str] = &[
     ":-", ":=", ":+", ":?", "##", "%%", "//", "/#", "/%", "^^", ",,", "~~", "-", "=", "+", "?", "#", "%", "/",
@@ -193,6 +196,10 @@ impl Machine<'_> {
                 if !is_set {
                     return value;
                 }
+                if glob::is_pattern(&pattern) && (text.len() > MAX_MATCHED || pattern.len() > MAX_MATCHED) {
+                    return Field::unknown(value.taint().risky());
+                }
+                self.spend(text.len() * text.len() / 16);
                 Field::lit(&changed(op, &text, &pattern, &new))
             }
         }
