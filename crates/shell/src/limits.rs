@@ -11,6 +11,10 @@ pub const MAX_SUBSTITUTIONS: usize = 40;
 pub const MAX_COMPOUND: usize = 48;
 /// How many opening brackets and compound words a line may hold in all, for the same reason.
 pub const MAX_OPENINGS: usize = 512;
+/// Operators of a text that holds arithmetic or a condition: the parser recurses on them, unbounded.
+pub const MAX_OPERATORS: usize = 256;
+/// Commands of one text: the parser makes a tree of them that is as deep as the line is long.
+pub const MAX_COMMANDS: usize = 1_500;
 /// How many times text found in a line may be parsed as code again, one inside the other.
 pub const MAX_DEPTH: usize = 12;
 /// Steps of evaluation for one line; a step is a command, a word or a part of one.
@@ -30,4 +34,4 @@ pub const MAX_VARIABLES: usize = 64;
 /// Effects that are kept of one line.
 pub const MAX_EFFECTS: usize = 512;
 /// Pieces that a line which can't be parsed is cut into to look for plain danger.
-pub const MAX_PIECES: usize = 256;
+pub const MAX_PIECES: usize = 512;

@@ -62,9 +62,9 @@ fn walk(node: &Node, names: &mut BTreeSet<String>, depth: usize) {
         }
         NodeKind::Word { parts, .. } => each(parts),
         NodeKind::Pipeline { commands, .. } => each(commands),
-        NodeKind::List { items } => {
-            for item in items {
-                walk(&item.command, names, depth + 1);
+        NodeKind::List { .. } => {
+            for (command, _) in crate::machine::flat(node) {
+                walk(command, names, depth + 1);
             }
         }
         NodeKind::If {

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use rable::{ListItem, ListOperator, Node, NodeKind};
+use rable::{ListOperator, Node, NodeKind};
 
 use super::{Machine, State};
-use crate::limits::{MAX_COMPOUND, MAX_LOOPS};
+use crate::limits::{MAX_COMPOUND, MAX_LOOPS, MAX_OPERATORS};
 use crate::rules;
 use crate::value::{Field, Out, Part, Taint};
 use crate::word::How;
@@ -35,7 +35,7 @@ impl Machine<'_> {
                 self.simple(assignments, words, redirects, state);
             }
             NodeKind::Pipeline { commands, .. } => self.pipeline(commands, state),
-            NodeKind::List { items } => self.list_of(items, state),
+            NodeKind::List { .. } => self.list_of(&flat(node), state),
             NodeKind::Negation { pipeline } | NodeKind::Time { pipeline, .. } => {
                 self.node(pipeline, state);
             }
@@ -166,21 +166,21 @@ impl Machine<'_> {
         }
     }
 
-    fn list_of(&mut self, items: &[ListItem], state: &mut State) {
+    fn list_of(&mut self, items: &[(&Node, Option<ListOperator>)], state: &mut State) {
         let mut before = None;
-        for item in items {
-            let operator = item.operator;
+        for (command, operator) in items {
+            let (command, operator) = (*command, *operator);
             match (before, operator) {
                 (_, Some(ListOperator::Background)) => {
                     let mut beside = state.clone();
                     self.beside += 1;
-                    self.node(&item.command, &mut beside);
+                    self.node(command, &mut beside);
                     self.beside -= 1;
                     state.files = beside.files;
                 }
-                (Some(ListOperator::And | ListOperator::Or), _) if !ends(&item.command) => {
+                (Some(ListOperator::And | ListOperator::Or), _) if !ends(command) => {
                     let skipped = state.clone();
-                    self.node(&item.command, state);
+                    self.node(command, state);
                     // What a chain went through is known in the chain; afterwards it may not have been.
                     if !matches!(operator, Some(ListOperator::And)) {
                         let mut other = skipped;
@@ -201,7 +201,7 @@ impl Machine<'_> {
                         }
                     }
                 }
-                _ => self.node(&item.command, state),
+                _ => self.node(command, state),
             }
             before = operator;
         }
@@ -276,9 +276,16 @@ impl Machine<'_> {
 
     /// `[[ … ]]`: nothing runs but what is substituted.
     fn condition(&mut self, node: &Node, state: &mut State) {
-        if !self.step() {
+        if !self.step() || self.nesting > MAX_COMPOUND + MAX_OPERATORS {
+            self.partial("a condition longer than is followed");
             return;
         }
+        self.nesting += 1;
+        self.condition_kind(node, state);
+        self.nesting -= 1;
+    }
+
+    fn condition_kind(&mut self, node: &Node, state: &mut State) {
         match &node.kind {
             NodeKind::UnaryTest { op, operand } => {
                 self.condition(operand, state);
@@ -289,8 +296,17 @@ impl Machine<'_> {
                     self.subscripted(&value, state);
                 }
             }
-            NodeKind::BinaryTest { left, right, .. }
-            | NodeKind::CondAnd { left, right }
+            NodeKind::BinaryTest { op, left, right } => {
+                for side in [left, right] {
+                    self.condition(side, state);
+                    // These compare numbers, and evaluate their sides as arithmetic.
+                    if matches!(op.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") {
+                        let value = self.value(raw(side), state, How::Value);
+                        self.subscripted(&value, state);
+                    }
+                }
+            }
+            NodeKind::CondAnd { left, right }
             | NodeKind::CondOr { left, right } => {
                 self.condition(left, state);
                 self.condition(right, state);
@@ -317,7 +333,9 @@ impl Machine<'_> {
 
     /// Runs a function that the line defined.
     pub(super) fn function(&mut self, name: &str, body: &Rc<Node>, args: &[Field], state: &mut State) {
-        if self.calls.iter().any(|open| open == name) {
+        // A function that is defined anew under the same name is another.
+        let name = format!("{name} {:p}", Rc::as_ptr(body));
+        if self.calls.contains(&name) {
             self.act(if self.beside > 0 {
                 &rules::destructive::FORK_BOMB
             } else {
@@ -329,7 +347,7 @@ impl Machine<'_> {
             self.limit("functions deeper than are followed");
             return;
         }
-        self.calls.push(name.to_owned());
+        self.calls.push(name);
         let before = std::mem::replace(&mut state.positional, args.to_vec());
         let known = std::mem::replace(&mut state.positional_known, true);
         self.node(body, state);
@@ -337,6 +355,29 @@ impl Machine<'_> {
         state.positional_known = known;
         self.calls.pop();
     }
+}
+
+/// The commands of a list, each with the operator behind it.
+///
+/// The parser gives a list as pairs, the left one in the other, so a long line is a deep tree: it is
+/// taken apart without recursion. What runs beside the rest as a whole stays a whole.
+pub(crate) fn flat(list: &Node) -> Vec<(&Node, Option<ListOperator>)> {
+    let mut out = Vec::new();
+    let (mut node, mut behind) = (list, None);
+    while let NodeKind::List { items } = &node.kind
+        && let Some((first, rest)) = items.split_first()
+        && (behind != Some(ListOperator::Background) || first.operator == behind)
+    {
+        for item in rest.iter().rev() {
+            out.push((&item.command, item.operator.or(behind)));
+            behind = None;
+        }
+        behind = first.operator.or(behind);
+        node = &first.command;
+    }
+    out.push((node, behind));
+    out.reverse();
+    out
 }
 
 /// Whether a command of a chain leaves: what comes after it is only reached without it.

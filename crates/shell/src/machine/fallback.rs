@@ -33,18 +33,23 @@ impl Machine<'_> {
     /// Bash runs the lines before the one that it can't read.
     pub(super) fn pieces(&mut self, text: &str, state: &State) {
         let mut left = MAX_PIECES;
-        let text = text.get(..floor(text, MAX_BYTES)).unwrap_or_default();
+        let text = text.get(..floor(text, 4 * MAX_BYTES)).unwrap_or_default();
+        let many = text.len() > 4_096;
         let mut inside = state.clone();
         for line in text.split(['\n', '\0']) {
             if left == 0 || self.is_out() {
                 return;
             }
             let line = line.trim();
-            if line.is_empty() || self.piece(line, &mut inside, &mut left) {
+            // In a long text only what names a harmful program is worth a look.
+            if line.is_empty() || many && !names_harm(line) || self.piece(line, &mut inside, &mut left) {
                 continue;
             }
             for piece in line.split([';', '|', '&', '(', ')', '`', '{', '}']) {
                 let piece = piece.trim().trim_start_matches('$');
+                if many && !names_harm(piece) {
+                    continue;
+                }
                 for quoted in [piece, piece.trim_matches(['"', '\''])] {
                     if left == 0 || self.is_out() || self.piece(quoted, &mut inside, &mut left) {
                         break;
@@ -61,7 +66,10 @@ impl Machine<'_> {
     /// Walks one piece if it parses.
     fn piece(&mut self, piece: &str, state: &mut State, left: &mut usize) -> bool {
         *left = left.saturating_sub(1);
-        if piece.len() < 3 || piece.len() > 4_096 || super::prescan::check(piece).is_err() {
+        // The beginning of a long piece is enough to show plain danger.
+        let whole = piece.len() <= 4_096;
+        let piece = piece.get(..floor(piece, 4_096)).unwrap_or_default();
+        if piece.len() < 3 || super::prescan::check(piece).is_err() {
             return piece.len() < 3;
         }
         self.parsed += piece.len() + 16;
@@ -78,8 +86,13 @@ impl Machine<'_> {
             }
         });
         self.outermost = outermost;
-        true
+        whole
     }
+}
+
+fn names_harm(text: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|word| HARMFUL.contains(&word) || word.starts_with("mkfs"))
 }
 
 fn floor(text: &str, at: usize) -> usize {

@@ -17,6 +17,7 @@ use std::ops::Range;
 use rable::Node;
 
 pub(crate) use call::Call;
+pub(crate) use compound::flat;
 pub(crate) use fallback::candidates;
 pub(crate) use state::{Sink, State};
 

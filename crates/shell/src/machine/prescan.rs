@@ -1,6 +1,8 @@
 //! What is looked at before the parser sees a text.
 
-use crate::limits::{MAX_BYTES, MAX_COMPOUND, MAX_NESTING, MAX_OPENINGS, MAX_SUBSTITUTIONS};
+use crate::limits::{
+    MAX_BYTES, MAX_COMMANDS, MAX_COMPOUND, MAX_NESTING, MAX_OPENINGS, MAX_OPERATORS, MAX_SUBSTITUTIONS,
+};
 
 /// Whether a text may be parsed. Nesting is counted without regard to quotes, and closing brackets
 /// count only as far as they can't hide an opening one.
@@ -14,6 +16,7 @@ pub(super) fn check(text: &str) -> Result<(), &'static str> {
     }
     let (mut substitutions, mut backticks, mut openings, mut words) = (0, 0, 0, 0);
     let (mut brackets, mut depth, mut deepest) = (0_usize, 0_usize, 0_usize);
+    let (mut commands, mut operators) = (0_usize, 0_usize);
     let mut start = true;
     for (at, byte) in bytes.iter().enumerate() {
         let before = at.checked_sub(1).map(|at| bytes[at]);
@@ -29,6 +32,14 @@ pub(super) fn check(text: &str) -> Result<(), &'static str> {
             }
             b')' => depth = depth.saturating_sub(1),
             b'`' => backticks += 1,
+            b';' | b'\n' => commands += 1,
+            b'&' | b'|' => {
+                commands += 1;
+                operators += 1;
+            }
+            b'+' | b'-' | b'*' | b'/' | b'%' | b'^' | b'<' | b'>' | b'=' | b'!' | b'~' | b'?' | b':' | b',' => {
+                operators += 1;
+            }
             b'{' => {
                 openings += 1;
                 brackets += 1;
@@ -40,6 +51,12 @@ pub(super) fn check(text: &str) -> Result<(), &'static str> {
             words += usize::from(opens_compound(&bytes[at..]));
         }
         start = !byte.is_ascii_alphanumeric() && *byte != b'_' && *byte != b'-';
+    }
+    if commands > MAX_COMMANDS {
+        return Err("more commands than are parsed");
+    }
+    if operators > MAX_OPERATORS && (text.contains("((") || text.contains("$[") || text.contains("[[")) {
+        return Err("a longer expression than is parsed");
     }
     if deepest > MAX_NESTING || substitutions + backticks / 2 > MAX_SUBSTITUTIONS {
         return Err("more nested than is parsed");

@@ -136,7 +136,11 @@ impl Machine<'_> {
             let mut guessed: Vec<Field> = name
                 .guessed()
                 .known()
-                .map(|text| text.split_whitespace().map(Field::lit).collect())
+                .map(|text| {
+                    let ifs = state.ifs();
+                    let separates = |c: char| c.is_whitespace() || ifs.contains(c);
+                    text.split(separates).filter(|word| !word.is_empty()).map(Field::lit).collect()
+                })
                 .unwrap_or_default();
             guessed.extend(args.iter().cloned());
             self.suspect_call(&guessed, state);

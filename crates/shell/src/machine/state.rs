@@ -88,7 +88,7 @@ impl State {
     /// What words are split at.
     pub(crate) fn ifs(&self) -> String {
         match self.vars.get("IFS") {
-            Some(Value::One(field)) => field.known().map_or_else(String::new, |text| text.into_owned()),
+            Some(Value::One(field)) => field.guess().unwrap_or_default(),
             _ => " \t\n".to_owned(),
         }
     }

@@ -289,8 +289,10 @@ fn evaluate(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Ou
 
 fn test(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    for arg in call.args {
-        machine.subscripted(arg, state);
+    for pair in call.args.windows(2) {
+        if pair[0].known().as_deref() == Some("-v") {
+            machine.subscripted(&pair[1], state);
+        }
     }
     Out::empty()
 }

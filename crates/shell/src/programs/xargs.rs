@@ -62,6 +62,10 @@ fn words(input: &Out, zero: bool, delimiter: Option<&str>, by_line: bool) -> Vec
 fn carried(machine: &mut Machine<'_>, command: &[Field], words: &[Field], mark: Option<&str>, state: &mut State) -> Out {
     let mut inside = state.clone();
     inside.input = Some(Out::empty());
+    // Without any word the command runs as it is.
+    if !matches!(words, [_, ..] if words.iter().all(|word| word.known().is_some())) {
+        machine.suspect_call(command, state);
+    }
     let Some(mark) = mark else {
         let mut argv = command.to_vec();
         argv.extend(words.iter().cloned());

@@ -32,5 +32,5 @@ crate::rules::rules! { History:
     PROGRAM "history.program" Ask
         "lets git run a program that can't be told",
         "Run git without that option";
-        ["git -c core.pager=./x log", "git difftool"]; ["git -c color.ui=never status"];
+        ["git -c core.hooksPath=./h status", "git difftool"]; ["git -c color.ui=never status"];
 }

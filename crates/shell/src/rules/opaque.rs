@@ -12,7 +12,7 @@ crate::rules::rules! { Opaque:
     CODE "opaque.code" Ask
         "runs code in another language",
         "Put it in a file that can be read, or use a known tool";
-        ["python3 -c 'f()'", "perl -e 'f()'"]; ["python3 --version"];
+        ["python3 -c 'frob()'", "perl -e 'frob()'"]; ["python3 --version"];
     VALUE "opaque.value" Ask
         "runs a command that only shows when it runs",
         "Write the command out";
@@ -32,7 +32,7 @@ crate::rules::rules! { Opaque:
     PART "opaque.part" Ask
         "has a part that can't be followed",
         "Say it in simpler words, one command at a time";
-        ["x=$(( $(cat n) )); ${!y} a"]; ["echo $((1+1))"];
+        ["echo {1..1000}"]; ["echo {1..4}"];
     LIMIT "opaque.limit" Ask
         "is larger or more nested than what is looked at",
         "Split it up";

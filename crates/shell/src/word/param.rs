@@ -65,13 +65,12 @@ impl Machine<'_> {
                 builder.value(&Field::unknown(Taint::PLAIN), quoted);
                 return;
             }
-            match state.read(&name).known() {
-                Some(named) if is_name(&named) => name = named.into_owned(),
+            match state.read(&name).guess() {
+                Some(named) if is_name(&named) => name = named,
                 other => {
                     if let Some(text) = other
                         && text.contains(['$', '`'])
                     {
-                        let text = text.into_owned();
                         self.value(&text, state, How::Quoted);
                     }
                     builder.value(&Field::unknown(Taint::NONE), quoted);
@@ -136,6 +135,10 @@ impl Machine<'_> {
         quoted: bool,
         state: &mut State,
     ) -> Field {
+        if value.has_guess() {
+            let out = self.apply(op, argument, value.guessed(), is_set, name, quoted, state);
+            return guess(out);
+        }
         let how = if quoted { How::Quoted } else { How::Value };
         let is_empty = value.known().is_some_and(|text| text.is_empty());
         match op {

@@ -1,0 +1,59 @@
+//! Every rule speaks about its examples, and not about the lines that look alike.
+
+use std::collections::BTreeSet;
+
+use deputize_shell::{Verdict, analyse, judge, rules};
+
+use crate::world;
+
+fn verdict(line: &str) -> Verdict {
+    judge(&analyse(line, &world()))
+}
+
+/// G6: the examples of the data run as tests.
+#[test]
+fn every_rule_speaks_about_its_examples() {
+    let mut wrong: Vec<String> = Vec::new();
+    for rule in rules::all() {
+        for line in rule.matches {
+            let verdict = verdict(line);
+            let ids: Vec<&str> = verdict.voices.iter().map(|voice| voice.rule.id).collect();
+            if !ids.contains(&rule.id) {
+                wrong.push(format!("{} is silent about {line:?}: {ids:?}", rule.id));
+            }
+            assert!(verdict.answer >= rule.answer, "{line:?}");
+        }
+        for line in rule.spares {
+            let verdict = verdict(line);
+            let ids: Vec<&str> = verdict.voices.iter().map(|voice| voice.rule.id).collect();
+            if ids.contains(&rule.id) {
+                wrong.push(format!("{} speaks about {line:?}", rule.id));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
+/// G6: ids are stable names: one rule each, class first, and each says why and what to do instead.
+#[test]
+fn rules_are_named_and_explained() {
+    let mut ids = BTreeSet::new();
+    for rule in rules::all() {
+        assert!(ids.insert(rule.id), "{} twice", rule.id);
+        let class = format!("{:?}.", rule.class).to_lowercase();
+        assert!(rule.id.starts_with(&class), "{} is of class {class}", rule.id);
+        assert!(!rule.reason.is_empty() && !rule.safer.is_empty(), "{}", rule.id);
+    }
+}
+
+/// G2: a verdict says which bytes it is about, and shows the code that was unwrapped.
+#[test]
+fn a_voice_points_at_its_words() {
+    let line = "ls; rm -rf /etc";
+    let verdict = verdict(line);
+    assert_eq!(&line[verdict.voices[0].span.clone()], "rm -rf /etc");
+    assert_eq!(verdict.voices[0].about, "/etc");
+    let wrapped = self::verdict("echo cm0gLXJmIC8= | base64 -d | sh");
+    let code = wrapped.voices.iter().find_map(|voice| voice.unwrapped.clone());
+    assert_eq!(code.as_deref(), Some("rm -rf /"));
+}
