@@ -134,6 +134,12 @@ fn path_rule(role: Role, target: &Target) -> Option<&'static Rule> {
         (Role::Delete | Role::DeleteTree, Place::Inside) if target.path.is_none() => {
             Some(&destructive::UNKNOWN_TARGET)
         }
+        // Scratch space as a whole belongs to everybody.
+        (Role::Delete | Role::DeleteTree, Place::Temp)
+            if target.path.as_deref().is_some_and(|path| matches!(path, "/tmp" | "/var/tmp" | "/dev/shm" | "/tmp/*" | "/var/tmp/*")) =>
+        {
+            Some(&destructive::OUTSIDE)
+        }
         // Changing every mode or owner at once, and many files at once.
         (Role::AttributesTree, Place::Whole) => Some(&destructive::ATTRIBUTES_TREE),
         (Role::Enter, Place::Temp | Place::Outside | Place::Unknown | Place::Startup) => None,

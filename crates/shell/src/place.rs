@@ -318,7 +318,7 @@ pub(crate) fn place_of(path: &str, world: &World) -> Place {
     }
     if ["/tmp", "/var/tmp", "/dev/shm"]
         .iter()
-        .any(|temp| below(path, temp).is_some_and(|rest| !rest.is_empty()))
+        .any(|temp| below(path, temp).is_some())
     {
         return Place::Temp;
     }
@@ -339,7 +339,7 @@ fn system_place(path: &str) -> Option<Place> {
         return Some(if hidden { Place::Secret } else { Place::Outside });
     }
     let rest = path.strip_prefix("/dev/")?;
-    if rest.starts_with("shm/") {
+    if rest == "shm" || rest.starts_with("shm/") {
         return Some(Place::Temp);
     }
     if rest.starts_with("tcp/") || rest.starts_with("udp/") {

@@ -73,6 +73,9 @@ impl Machine<'_> {
 
     pub(super) fn close(&mut self, before: Before, state: &mut State) {
         let out = std::mem::replace(&mut state.output, before.output);
+        if state.sink == Sink::Line && out.taint().has(Taint::SECRET) {
+            self.act(&rules::secret::UPLOAD);
+        }
         match before.goes {
             Goes::Caller => state.output.add(out),
             Goes::File(path) => {

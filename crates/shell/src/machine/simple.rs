@@ -116,12 +116,13 @@ impl Machine<'_> {
 
     /// A word of `export` and its kin: one field, and the assignment that it is.
     fn declared(&mut self, part: &Assignment<'_>, state: &mut State) -> Field {
-        let mut field = Field::lit(&format!("{}=", part.name));
         self.assign(part, state);
-        if part.index.is_none() && !part.value.starts_with('(') {
-            for value in state.read(part.name).parts {
-                field.push(value);
-            }
+        if part.index.is_some() || part.value.starts_with('(') {
+            return Field::lit(part.name);
+        }
+        let mut field = Field::lit(&format!("{}=", part.name));
+        for value in state.read(part.name).parts {
+            field.push(value);
         }
         field
     }

@@ -202,5 +202,11 @@ fn compress(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Ou
             machine.path(Role::Write, operand, state);
         }
     }
+    // Packed and unpacked again it is the same text.
+    if parsed.operands.is_empty()
+        && let Some(Out::Known(text)) = &state.input
+    {
+        return Out::Known(text.clone());
+    }
     Out::Unknown(taint.risky())
 }

@@ -31,6 +31,11 @@ fn awk(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     if programs.is_empty() && !by_file && !files.is_empty() {
         programs.push(files.remove(0));
     }
+    let runs = programs.iter().any(|program| program.shown().contains("system") || program.shown().contains('|'));
+    for pair in parsed.values(&["v", "assign"]).filter(|_| runs) {
+        let shown = pair.shown();
+        machine.suspect(shown.split_once('=').map_or("", |(_, value)| value), state);
+    }
     for program in &programs {
         match program.known() {
             Some(text) => {

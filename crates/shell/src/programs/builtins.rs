@@ -183,7 +183,8 @@ fn alias(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 
 fn read(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(call.args, "a d i n N p t u C c O s", Order::First);
+    let valued = if call.name == "read" { "a d i n N p t u" } else { "d n O s u C c" };
+    let parsed = parse(call.args, valued, Order::First);
     for callback in parsed.values(&["C"]) {
         let callback = callback.clone();
         machine.code_word(&callback, state);
@@ -306,6 +307,12 @@ fn other(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             }
             machine.act(&rules::secret::ENVIRONMENT);
             return Out::Unknown(Taint::SECRET);
+        }
+        "jobs" if call.args.first().is_some_and(|arg| arg.prefix() == "-x") => {
+            return machine.call(&call.args[1..], state);
+        }
+        "hash" if call.args.iter().any(|arg| arg.prefix().starts_with("-p")) => {
+            machine.act(&rules::persistence::ENVIRONMENT);
         }
         "fc" | "enable" => machine.act(&rules::opaque::OPTION),
         // These take code: `complete -C`, `bind -x`, `compgen -C`.

@@ -10,10 +10,10 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
     Some(match name {
         "vim" | "vi" | "nvim" | "view" | "gvim" | "ex" | "vimdiff" | "rvim" | "mvim" => vim,
         "emacs" | "emacsclient" => emacs,
-        "less" | "more" | "most" | "pg" => pager,
+        "less" | "more" | "most" | "pg" | "zless" | "bzless" | "xzless" => pager,
         "man" | "apropos" | "whatis" | "info" => man,
         "nano" | "pico" | "micro" | "hx" | "helix" | "joe" | "mcedit" | "code" | "subl" | "gedit" | "kate" | "kak" | "jed" | "ne" | "zed" => editor,
-        "top" | "htop" | "btop" | "mc" | "ranger" | "nnn" | "gdb" | "lldb" | "fzf" | "dialog" | "whiptail" | "iotop" | "nethogs" | "glances" | "k9s-none" => interactive,
+        "top" | "htop" | "btop" | "ranger" | "nnn" | "gdb" | "lldb" | "fzf" | "dialog" | "whiptail" | "iotop" | "nethogs" | "glances" | "k9s-none" => interactive,
         _ => return None,
     })
 }

@@ -12,7 +12,7 @@ const COMMANDS: &[&str] = &[
     "PROMPT_COMMAND", "LESSOPEN", "LESSCLOSE", "BROWSER", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "FCEDIT", "KUBE_EDITOR",
     "PSQL_PAGER", "BAT_PAGER", "DELTA_PAGER", "AWS_PAGER", "GH_PAGER", "SYSTEMD_PAGER", "SYSTEMD_EDITOR", "HGEDITOR",
     "RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "SHELL", "MAKE_SHELL", "PSQL_EDITOR",
-    "CC", "CXX", "LD", "TEXEDIT", "MANROFFOPT", "GH_EDITOR", "GH_BROWSER", "GIT_MERGE_AUTOEDIT_CMD",
+    "CC", "CXX", "LD", "TEXEDIT", "MANROFFOPT", "GH_EDITOR", "GH_BROWSER",
 ];
 
 /// Variables that are expanded as a prompt is.
@@ -27,7 +27,7 @@ const LOADERS: &[&str] = &[
     "GCONV_PATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "INPUTRC", "VIMINIT", "EXINIT", "VIMRUNTIME",
     "RUSTFLAGS", "MAKEFLAGS", "TAR_OPTIONS", "XDG_CONFIG_HOME", "HOME", "GNUPGHOME", "KUBECONFIG", "DOCKER_HOST",
     "BASHOPTS", "SHELLOPTS", "HISTFILE", "npm_config_script_shell", "NPM_CONFIG_SCRIPT_SHELL", "EMACSLOADPATH",
-    "LUA_INIT", "AWKPATH", "AWKLIBPATH", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+    "LUA_INIT", "RIPGREP_CONFIG_PATH", "LESS", "LESSKEY", "LESSKEYIN", "ACKRC", "ACK_OPTIONS", "FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "MANOPT", "GREP_OPTIONS", "AWKPATH", "AWKLIBPATH", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
 ];
 
 /// Notes what it means that a variable is set.
@@ -52,7 +52,7 @@ pub(crate) fn environment(machine: &mut Machine<'_>, name: &str, value: &Field, 
         if !is_plain_path(value) {
             machine.act(&rules::persistence::ENVIRONMENT);
         }
-    } else if LOADERS.contains(&name) {
+    } else if LOADERS.contains(&name) && !(name == "LESS" && value.known().is_some_and(|text| !text.contains('+'))) {
         if value.known().is_none_or(|text| !text.is_empty()) {
             machine.act(&rules::persistence::ENVIRONMENT);
         }

@@ -21,7 +21,7 @@ const REMOVES: &[&str] = &[
     "remove_tree", "removeSync", "rimraf", "delete-file", "delete-directory", "os.removedirs", "fs.rm", "fsp.rm",
     "promises.rm", "Deno.remove", "File::Path", "remove_entry", "shutil.move", "truncate", "deleteRecursively",
     "Remove-Item", "file.remove", "os.rename", "renameSync", ".delete(", "send2trash", "file delete", "emptyDir",
-    "unlinkSync", "rmdirSync", "fs.unlink", "os.unlink", "remove(",
+    "unlinkSync", "rmdirSync", "fs.unlink", "os.unlink", "remove(", "rm(", "File.rm", "rm!(",
 ];
 
 /// Marks of code that writes to what its literals name.
@@ -68,6 +68,11 @@ pub(crate) fn scan(machine: &mut Machine<'_>, code: &str, language: &str, state:
     literals.extend(decoded);
     let has = |marks: &[&str]| marks.iter().any(|mark| code.contains(mark));
     let (runs, removes, writes, talks) = (has(RUNS), has(REMOVES), has(WRITES), has(TALKS));
+    for line in code.lines().take(64) {
+        if let Some(rest) = line.trim().strip_prefix("exec ") {
+            machine.suspect(rest, state);
+        }
+    }
     if runs {
         for text in &literals {
             machine.suspect(text, state);
@@ -104,7 +109,9 @@ pub(crate) fn scan(machine: &mut Machine<'_>, code: &str, language: &str, state:
     });
     if talks {
         let shell = code.contains("dup2") || code.contains("/bin/sh") || code.contains("/bin/bash") || code.contains("pty.spawn") || code.contains("cmd.exe");
-        if shell && (runs || code.contains("dup2") || code.contains("pipe")) {
+        let raw = ["socket", "TCPSocket", "IO::Socket", "fsockopen", "net.connect", "net.Socket", "createConnection"].iter().any(|mark| code.contains(mark));
+        let starts = ["popen", "subprocess", "child_process", "system(", "exec(", "spawn", "shell_exec", "proc_open"].iter().any(|mark| code.contains(mark));
+        if shell && (runs || code.contains("dup2") || code.contains("pipe")) || raw && starts {
             machine.act(&rules::network::REVERSE_SHELL);
         }
         let inside = literals.iter().any(|text| machine.target(&Field::lit(text), state).place == Place::SecretInside);
@@ -195,6 +202,21 @@ fn writes_to(code: &str, text: &str, language: &str) -> bool {
     ["'w", "\"w", "'a", "\"a", "'r+", "\"r+", "'x", "\"x", "mode=", "O_WRONLY", "O_CREAT", "O_RDWR"]
         .iter()
         .any(|mark| code.contains(mark))
+}
+
+/// What code prints that does nothing but print one literal.
+pub(super) fn printed(code: &str, language: &str) -> Option<String> {
+    let rest = ["print", "puts", "echo", "say", "console.log", "process.stdout.write", "printf"]
+        .iter()
+        .find_map(|word| code.trim().strip_prefix(word))?;
+    let rest = rest.trim().trim_end_matches(';').trim();
+    let rest = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(rest).trim();
+    let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let inner = rest.strip_prefix(quote)?.strip_suffix(quote)?;
+    match literals(rest, language).as_slice() {
+        [text] if !inner.contains(quote) => Some(format!("{text}\n")),
+        _ => None,
+    }
 }
 
 /// The string literals of code, with what `+` or `.` joins joined.

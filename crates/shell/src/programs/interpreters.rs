@@ -119,6 +119,11 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             machine.path(crate::effect::Role::Write, operand, state);
         }
     }
+    if matches!(language, "perl" | "ruby") {
+        for operand in operands.iter().filter(|_| !codes.is_empty()) {
+            machine.read_file(operand, state);
+        }
+    }
     let mut proved = !codes.is_empty();
     for code in &codes {
         match code.known() {
@@ -145,7 +150,10 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     } else if !proved {
         machine.act(&rules::opaque::CODE);
     }
-    Out::Unknown(Taint::NONE)
+    match codes.as_slice() {
+        [code] => inline::printed(&code.shown(), language).map_or(Out::Unknown(Taint::NONE), Out::Known),
+        _ => Out::Unknown(Taint::NONE),
+    }
 }
 
 fn script(machine: &mut Machine<'_>, operands: &[Field], language: &str, state: &State) {

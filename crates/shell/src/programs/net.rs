@@ -97,6 +97,9 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         Order::Any,
     );
     let mut out_taint = args_taint(call.args);
+    if !call.name.starts_with("curl") {
+        out_taint = out_taint.and(input_taint(state));
+    }
     for field in parsed.values(&["d", "data", "data-binary", "data-ascii", "data-urlencode", "F", "form", "json", "H", "header", "b", "cookie"]) {
         out_taint = out_taint.and(sent(machine, field, state));
     }
@@ -264,6 +267,10 @@ fn openssl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
                 }
                 at += 1;
             }
+            "-engine" | "-provider" | "-provider-path" | "-config" => {
+                machine.act(&rules::opaque::OPTION);
+                at += 1;
+            }
             "-k" | "-K" | "-pass" | "-iv" => {
                 keyed = true;
                 at += 1;
@@ -306,6 +313,17 @@ fn ssh(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     options_of_ssh(machine, &parsed, state);
     if parsed.has(&["L", "D", "R"]) {
         machine.act(&rules::network::LISTEN);
+    }
+    // Options may follow the host.
+    let mut parsed = parsed;
+    if let Some((to, rest)) = parsed.operands.split_first()
+        && rest.first().is_some_and(|next| next.prefix().starts_with('-'))
+    {
+        let after = parse(rest, "b B c D E e F I i J L l m O o p Q R S W w", Order::First);
+        options_of_ssh(machine, &after, state);
+        let mut operands = vec![to.clone()];
+        operands.extend(after.operands);
+        parsed.operands = operands;
     }
     let Some((to, command)) = parsed.operands.split_first() else {
         machine.network(None);
@@ -373,6 +391,20 @@ fn transfer(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Ou
         machine.suspect(text, state);
     }
     let mut taint = args_taint(call.args);
+    if let Some(Out::Known(text)) = &state.input {
+        for line in text.lines().take(64) {
+            let mut words = line.split_whitespace();
+            match words.next() {
+                Some("put" | "mput" | "reput" | "send") => {
+                    for word in words {
+                        taint = taint.and(machine.read_file(&Field::lit(word), state).taint().risky());
+                    }
+                }
+                Some(word) if word.starts_with('!') => machine.suspect(line.trim_start_matches(['!', ' ']), state),
+                _ => {}
+            }
+        }
+    }
     if let Some((last, sources)) = parsed.operands.split_last() {
         let to_remote = is_remote(last) || !matches!(call.name, "scp" | "rcp");
         for source in sources {
@@ -394,6 +426,10 @@ fn simple(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
     let input = input_taint(state);
     let mails = matches!(call.name, "mail" | "mailx" | "sendmail" | "mutt");
     for arg in call.args {
+        let text = arg.shown();
+        if text.contains(' ') {
+            machine.suspect(&text, state);
+        }
         if mails || matches!(call.name, "croc" | "wormhole" | "transfer") {
             let place = machine.target(arg, state).place;
             if matches!(place, Place::Secret | Place::SecretInside) {

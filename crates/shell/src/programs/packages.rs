@@ -47,6 +47,14 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         return Out::empty();
     };
     let words: Vec<String> = call.args.iter().map(Field::shown).collect();
+    if call.name == "bun" {
+        for pair in words.windows(2) {
+            if matches!(pair[0].as_str(), "-e" | "--eval" | "-p" | "--print") {
+                super::inline::scan(machine, &pair[1], "javascript", state);
+                machine.act(&rules::opaque::CODE);
+            }
+        }
+    }
     // `cargo +nightly …`, `npm --prefix x …`
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -104,9 +112,18 @@ fn carried(machine: &mut Machine<'_>, call: &Call<'_>, words: &[String], state: 
                     eval(machine, code, state);
                 }
             }
-            for pair in words.windows(2) {
-                if pair[0] == "--eval" || pair[0] == "-E" {
-                    eval(machine, &pair[1], state);
+            for (at, word) in words.iter().enumerate() {
+                let Some(next) = call.args.get(at + 1) else {
+                    break;
+                };
+                match word.as_str() {
+                    "--eval" | "-E" => eval(machine, &next.shown(), state),
+                    "-f" | "--file" | "--makefile" if next.shown() != "-" => {
+                        if let Out::Known(text) = machine.read_file(next, state) {
+                            recipes(machine, &text, state);
+                        }
+                    }
+                    _ => {}
                 }
             }
         }
@@ -119,9 +136,14 @@ fn carried(machine: &mut Machine<'_>, call: &Call<'_>, words: &[String], state: 
     }
     // A makefile or script on the input.
     if let Some(Out::Known(text)) = state.input.clone() {
-        for line in text.lines().take(64) {
-            machine.suspect(line.trim_start_matches(['\t', '@', '-']), state);
-        }
+        recipes(machine, &text, state);
+    }
+}
+
+/// The lines of a makefile.
+fn recipes(machine: &mut Machine<'_>, text: &str, state: &State) {
+    for line in text.lines().take(64) {
+        machine.suspect(line.trim_start_matches(['\t', '@', '-']), state);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Handler;
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
+use crate::place::Place;
 use crate::rules;
 use crate::value::{Field, Out, Taint};
 
@@ -71,6 +72,12 @@ fn service(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
     machine.ran(call.name);
     let words: Vec<String> = call.args.iter().map(Field::shown).collect();
     let line = words.join(" ");
+    let sends = ["gist", "cp", "upload", "put", "release", "copy", "push"].iter().any(|verb| words.iter().any(|word| word == verb));
+    for arg in call.args.iter().filter(|_| sends) {
+        if matches!(machine.target(arg, state).place, Place::Secret | Place::SecretInside) {
+            machine.act(&rules::secret::UPLOAD);
+        }
+    }
     if LOCAL.iter().any(|(name, starts)| *name == call.name && starts.iter().any(|start| line == *start || line.starts_with(&format!("{start} ")))) {
         for arg in call.args.iter().skip(1).filter(|arg| !arg.prefix().starts_with('-')) {
             machine.path(Role::Write, arg, state);
@@ -107,7 +114,7 @@ fn service(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
 }
 
 fn is_destroying(word: &str) -> bool {
-    let word = word.to_lowercase();
+    let word = word.to_lowercase().replace('_', "-");
     let last = word.rsplit(':').next().unwrap_or_default();
     DESTROYS.iter().any(|verb| {
         word == *verb || last == *verb || last.strip_prefix(verb).is_some_and(|rest| rest.starts_with('-'))

@@ -105,6 +105,23 @@ fn script(machine: &mut Machine<'_>, file: &Field, rest: &[Field], state: &mut S
     }
 }
 
+/// `Remove-Item` and its other names, with the paths behind them.
+fn removals(machine: &mut Machine<'_>, text: &str, state: &State) {
+    const NAMES: [&str; 6] = ["remove-item", "ri", "del", "erase", "rd", "rmdir"];
+    for piece in text.split([';', '|', '\n']) {
+        let mut words = piece.split_whitespace();
+        if words.next().is_some_and(|first| NAMES.contains(&first.to_lowercase().as_str())) {
+            let mut argv = vec![Field::lit("rm"), Field::lit("-r"), Field::lit("--")];
+            let home = machine.world.home.clone();
+            argv.extend(words.filter(|word| !word.starts_with('-')).map(|word| {
+                let word = word.trim_matches(['\'', '"']).replace("$HOME", &home);
+                Field::lit(&word.strip_prefix('~').map_or(word.clone(), |rest| format!("{home}{rest}")))
+            }));
+            machine.suspect_call(&argv, state);
+        }
+    }
+}
+
 /// A shell with a grammar of its own: never proved, but what looks like harm is found.
 fn other_shell(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.act(&rules::opaque::CODE);
@@ -117,6 +134,9 @@ fn other_shell(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) ->
     }
     for text in &texts {
         machine.suspect(text, state);
+        if call.name.starts_with('p') {
+            removals(machine, text, state);
+        }
         inline::scan(machine, text, if call.name.starts_with("p") { "powershell" } else { "shell" }, state);
     }
     Out::Unknown(Taint::LINE)

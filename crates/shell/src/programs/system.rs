@@ -36,6 +36,7 @@ static ROWS: &[Row] = &[
     (&["timedatectl", "localectl", "hwclock", "locale-gen", "dpkg-reconfigure", "ldconfig", "update-ca-certificates", "update-grub", "update-initramfs", "mandb", "updatedb", "scutil", "defaults", "gsettings", "dconf", "xrandr", "setxkbmap", "xset", "loadkeys", "tzselect", "alternatives", "trust", "nvram", "pmset", "systemsetup", "powercfg", "reg", "bcdedit"], &[], Some(&state_of_machine::SETTINGS)),
     (&["hostname", "domainname"], &["-f", "-i", "-I", "-s", "-d", "-A"], None),
     (&["killall5"], &[], Some(&state_of_machine::SIGNAL_ALL)),
+    (&["pkill", "killall", "skill"], &["-u", "-U", "--user", "--euid", "--uid"], Some(&state_of_machine::SIGNAL_ALL)),
     (&["pkill", "killall", "skill", "renice", "xkill", "snice", "fuser"], &[], Some(&state_of_machine::SIGNAL)),
     (&["printenv"], &["PATH", "HOME", "USER", "SHELL", "PWD", "LANG", "TERM"], None),
     (&["printenv"], &[], Some(&secret::ENVIRONMENT)),

@@ -141,7 +141,9 @@ fn reads(machine: &mut Machine<'_>, operands: &[Field], state: &State) -> Out {
 
 fn cat(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(call.args, "pager language style theme b d f h i l n s v w", Order::Any);
+    let valued = if call.name == "nl" { "b d f h i l n s v w" } else { "pager language style theme" };
+    let parsed = parse(call.args, valued, Order::Any);
+    super::table::doubtful(machine, &parsed, false, state);
     if let Some(pager) = parsed.value(&["pager"]) {
         let pager = pager.clone();
         machine.code_word(&pager, state);
@@ -164,13 +166,16 @@ fn cat(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 
 fn ends(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(call.args, "n c lines bytes s pid sleep-interval max-unchanged-stats", Order::Any);
+    let parsed = parse(call.args, "n c lines bytes s pid sleep-interval", Order::Any);
+    super::table::doubtful(machine, &parsed, false, state);
     let out = reads(machine, &parsed.operands, state);
     // Without an option these pass on ten lines.
     match out {
         Out::Known(text) if parsed.options.is_empty() && text.lines().count() <= 10 => Out::Known(text),
         Out::Known(text) => {
-            let count = parsed.value(&["n", "lines"]).and_then(|field| field.known()?.parse::<i64>().ok());
+            // `-5` is `-n 5`.
+            let digits: String = parsed.options.iter().filter(|given| given.name.parse::<u8>().is_ok()).map(|given| given.name.as_str()).collect();
+            let count = parsed.value(&["n", "lines"]).and_then(|field| field.known()?.parse::<i64>().ok()).or_else(|| digits.parse().ok());
             let lines: Vec<&str> = text.lines().collect();
             match (call.name, count) {
                 ("head", Some(count)) if count >= 0 => {
@@ -219,7 +224,13 @@ fn base64(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
 
 fn hex(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(call.args, "c l s g o cols len seek A N t j w n e", Order::Any);
+    let valued = match call.name {
+        "xxd" => "c l s g o cols len seek",
+        "od" => "A N t j S",
+        _ => "n s e f",
+    };
+    let parsed = parse(call.args, valued, Order::Any);
+    super::table::doubtful(machine, &parsed, false, state);
     let decodes = call.name == "xxd" && parsed.has(&["r"]);
     let (files, target) = match parsed.operands.as_slice() {
         [file, target] if call.name == "xxd" => (vec![file.clone()], Some(target.clone())),

@@ -33,7 +33,7 @@ const PLAIN: Wrapper = Wrapper {
 };
 
 static WRAPPERS: &[Wrapper] = &[
-    Wrapper { names: &["nohup", "setsid", "time", "unbuffer", "catchsegv", "rlwrap", "proxychains", "proxychains4", "torsocks", "dbus-run-session", "fakeroot", "eatmydata", "chronic", "ltrace-none", "caffeinate", "cgexec", "linux32", "linux64", "setarch", "arch", "xvfb-run", "noglob", "nocorrect", "pkgx", "aoss", "padsp", "primusrun", "optirun", "winpty", "coproc"], valued: "f o t g s n e w p", ..PLAIN },
+    Wrapper { names: &["nohup", "setsid", "time", "unbuffer", "catchsegv", "rlwrap", "proxychains", "proxychains4", "torsocks", "dbus-run-session", "fakeroot", "eatmydata", "chronic", "ltrace-none", "caffeinate", "cgexec", "linux32", "linux64", "setarch", "arch", "xvfb-run", "noglob", "nocorrect", "pkgx", "aoss", "padsp", "primusrun", "optirun", "winpty", "coproc"], valued: "f o t g s n e w p output", writes: &["o", "output"], ..PLAIN },
     Wrapper { names: &["nice", "ionice", "chrt", "renice-run", "cpulimit"], valued: "n adjustment c class classdata p T P D l", ..PLAIN },
     Wrapper { names: &["timeout", "gtimeout"], valued: "k s kill-after signal", skip: 1, ..PLAIN },
     Wrapper { names: &["stdbuf"], valued: "i o e input output error", ..PLAIN },
@@ -76,6 +76,10 @@ fn wrapped(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
     };
     if let Some(rule) = wrapper.rule {
         machine.act(rule);
+    }
+    if matches!(call.name, "unshare" | "nsenter" | "bwrap" | "firejail" | "systemd-nspawn" | "lxc-attach" | "proot" | "capsh") {
+        // Their options are many: wherever the command begins, it is looked at.
+        super::suspect_tail(machine, call.args, state);
     }
     let parsed = parse(call.args, wrapper.valued, Order::First);
     for code in parsed.values(wrapper.code) {
