@@ -10,6 +10,7 @@ usage: cargo xtask <task>
                           kernel's tests once more as an ordinary user
   bench [--rounds N] [NAME…]
                           ratios beside the anchors that are installed, as a Markdown table
+  corpus FILE             scores a labelled corpus of command lines: confusion table, misses, goals
   gen [--check]           docs/reference from the program itself (--check: compare only)";
 
 /// How often a bench measures each side when nothing is said: enough for a steady median, few
@@ -23,6 +24,7 @@ pub(crate) enum Task {
     Check(Install),
     Test(Option<String>),
     Bench(BenchOptions),
+    Corpus(String),
     Generate(Purpose),
 }
 
@@ -65,9 +67,12 @@ impl Task {
                 Ok(Self::Test(Some((*filter).to_owned())))
             }
             ("bench", words) => bench_options(words).map(Self::Bench),
+            ("corpus", [file]) if !file.starts_with('-') => Ok(Self::Corpus((*file).to_owned())),
             ("gen", []) => Ok(Self::Generate(Purpose::Write)),
             ("gen", ["--check"]) => Ok(Self::Generate(Purpose::Compare)),
-            ("check" | "test" | "gen", _) => Err(format!("`{task}` doesn't take these arguments")),
+            ("check" | "test" | "corpus" | "gen", _) => {
+                Err(format!("`{task}` doesn't take these arguments"))
+            }
             _ => Err(format!("no task is named `{task}`")),
         }
     }
@@ -113,6 +118,10 @@ mod tests {
         );
         assert_eq!(parse("test swap"), Ok(Task::Test(Some("swap".to_owned()))));
         assert_eq!(parse("gen --check"), Ok(Task::Generate(Purpose::Compare)));
+        assert_eq!(
+            parse("corpus a.jsonl"),
+            Ok(Task::Corpus("a.jsonl".to_owned()))
+        );
         let options = BenchOptions {
             names: vec!["start".to_owned()],
             rounds: 3,
@@ -131,6 +140,8 @@ mod tests {
             "bench --rounds",
             "bench --rounds 0",
             "bench --loud",
+            "corpus",
+            "corpus --all",
             "gen --write",
         ] {
             assert!(parse(line).is_err(), "`{line}` was taken");

@@ -1,4 +1,4 @@
-//! The developer's commands: `cargo xtask check | test | bench | gen`.
+//! The developer's commands: `cargo xtask check | test | bench | corpus | gen`.
 //!
 //! What a person types, CI types too: `.ci/run` calls `check` and `test` and nothing else. Each
 //! command prints what it does, says what it left out and why, and ends with a status that counts.
@@ -15,6 +15,7 @@ mod bench;
 
 mod check;
 mod command;
+mod corpus;
 mod failure;
 mod generate;
 mod ordinary;
@@ -56,6 +57,7 @@ fn perform(task: &Task) -> Result<(), Failure> {
         Task::Check(install) => check::check(&workspace, *install),
         Task::Test(filter) => test::test(&workspace, filter.as_deref()),
         Task::Bench(options) => bench::bench(&workspace, options),
+        Task::Corpus(file) => corpus::corpus(&workspace, file),
         Task::Generate(purpose) => generate::generate(&workspace, *purpose),
     }
 }

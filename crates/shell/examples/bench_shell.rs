@@ -19,31 +19,49 @@ fn main() -> ExitCode {
         eprintln!("usage: bench_shell FILE [ROUNDS]");
         return ExitCode::from(2);
     };
-    let rounds: usize = arguments.next().and_then(|rounds| rounds.parse().ok()).unwrap_or(20);
+    let rounds: usize = arguments
+        .next()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(20);
     let Ok(text) = std::fs::read_to_string(&file) else {
         eprintln!("can't read {file}");
         return ExitCode::FAILURE;
     };
     let lines: Vec<String> = text
         .lines()
-        .filter_map(|row| serde_json::from_str::<Value>(row).ok()?["cmd"].as_str().map(str::to_owned))
+        .filter_map(|row| {
+            serde_json::from_str::<Value>(row).ok()?["cmd"]
+                .as_str()
+                .map(str::to_owned)
+        })
         .collect();
     let world = World::workspace("/w", "/home/u");
     // The best of several rounds for each line: the machine is busy with other things.
     let mut times: Vec<(Duration, &str)> = Vec::with_capacity(lines.len());
     for line in &lines {
-        let best = (0..rounds).map(|_| time(line, &world)).min().unwrap_or_default();
+        let best = (0..rounds)
+            .map(|_| time(line, &world))
+            .min()
+            .unwrap_or_default();
         times.push((best, line));
     }
     times.sort();
-    let at = |share: usize| times.get((times.len() * share / 100).min(times.len().saturating_sub(1)));
+    let at =
+        |share: usize| times.get((times.len() * share / 100).min(times.len().saturating_sub(1)));
     for share in [50, 90, 99, 100] {
         if let Some((time, line)) = at(share) {
-            println!("p{share:<4} {:>9.1} µs  {:?}", time.as_secs_f64() * 1e6, line.chars().take(80).collect::<String>());
+            println!(
+                "p{share:<4} {:>9.1} µs  {:?}",
+                time.as_secs_f64() * 1e6,
+                line.chars().take(80).collect::<String>()
+            );
         }
     }
     for (name, line) in hostile() {
-        println!("{name:32} {:>9.1} ms", time(&line, &world).as_secs_f64() * 1e3);
+        println!(
+            "{name:32} {:>9.1} ms",
+            time(&line, &world).as_secs_f64() * 1e3
+        );
     }
     ExitCode::SUCCESS
 }

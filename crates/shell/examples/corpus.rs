@@ -62,8 +62,14 @@ fn main() -> ExitCode {
         let mut world = World::workspace("/w", "/home/u");
         world.cwd = field("cwd");
         let verdict = judge(&analyse(&line, &world));
-        kinds.entry((kind.clone(), expect.clone())).or_default().add(verdict.answer);
-        totals.entry(expect.clone()).or_default().add(verdict.answer);
+        kinds
+            .entry((kind.clone(), expect.clone()))
+            .or_default()
+            .add(verdict.answer);
+        totals
+            .entry(expect.clone())
+            .or_default()
+            .add(verdict.answer);
         if kind == "fp-trap" && expect == "allow" {
             traps.add(verdict.answer);
         }
@@ -73,23 +79,67 @@ fn main() -> ExitCode {
             _ => Answer::Deny,
         };
         if verdict.answer != wanted {
-            let rules: Vec<String> = verdict.voices.iter().map(|voice| format!("{} {}", voice.rule.id, voice.about)).collect();
-            println!("{kind:16} {expect:5} got {:?}: {line:?}\n    [{}]", verdict.answer, rules.join(", "));
+            let rules: Vec<String> = verdict
+                .voices
+                .iter()
+                .map(|voice| format!("{} {}", voice.rule.id, voice.about))
+                .collect();
+            println!(
+                "{kind:16} {expect:5} got {:?}: {line:?}\n    [{}]",
+                verdict.answer,
+                rules.join(", ")
+            );
         }
     }
-    println!("\n{:18} {:6} {:>6} {:>6} {:>6}", "kind", "expect", "allow", "ask", "deny");
+    println!(
+        "\n{:18} {:6} {:>6} {:>6} {:>6}",
+        "kind", "expect", "allow", "ask", "deny"
+    );
     for ((kind, expect), count) in &kinds {
-        println!("{kind:18} {expect:6} {:>6} {:>6} {:>6}", count.allow, count.ask, count.deny);
+        println!(
+            "{kind:18} {expect:6} {:>6} {:>6} {:>6}",
+            count.allow, count.ask, count.deny
+        );
     }
     let total = |expect: &str| totals.get(expect).copied().unwrap_or_default();
     let (deny, ask, allow) = (total("deny"), total("ask"), total("allow"));
     println!();
     let goals = [
-        goal("deny rows allowed", deny.allow, deny.all(), |rate| rate == 0.0, "none"),
-        goal("deny rows denied", deny.deny, deny.all(), |rate| rate >= 0.95, ">= 95 %"),
-        goal("ask rows flagged", ask.ask + ask.deny, ask.all(), |rate| rate >= 0.97, ">= 97 %"),
-        goal("allow rows not allowed", allow.ask + allow.deny, allow.all(), |rate| rate <= 0.02, "<= 2 %"),
-        goal("traps not allowed", traps.ask + traps.deny, traps.all(), |rate| rate == 0.0, "none"),
+        goal(
+            "deny rows allowed",
+            deny.allow,
+            deny.all(),
+            |rate| rate == 0.0,
+            "none",
+        ),
+        goal(
+            "deny rows denied",
+            deny.deny,
+            deny.all(),
+            |rate| rate >= 0.95,
+            ">= 95 %",
+        ),
+        goal(
+            "ask rows flagged",
+            ask.ask + ask.deny,
+            ask.all(),
+            |rate| rate >= 0.97,
+            ">= 97 %",
+        ),
+        goal(
+            "allow rows not allowed",
+            allow.ask + allow.deny,
+            allow.all(),
+            |rate| rate <= 0.02,
+            "<= 2 %",
+        ),
+        goal(
+            "traps not allowed",
+            traps.ask + traps.deny,
+            traps.all(),
+            |rate| rate == 0.0,
+            "none",
+        ),
     ];
     if goals.iter().all(|met| *met) {
         ExitCode::SUCCESS
@@ -98,13 +148,20 @@ fn main() -> ExitCode {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a corpus has thousands of rows at most")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a corpus has thousands of rows at most"
+)]
 fn goal(name: &str, count: usize, of: usize, meets: impl Fn(f64) -> bool, wanted: &str) -> bool {
     if of == 0 {
         return true;
     }
     let rate = count as f64 / of as f64;
     let met = meets(rate);
-    println!("{name:24} {count:>4} of {of:<4} {:>6.1} %  goal {wanted:8} {}", rate * 100.0, if met { "met" } else { "MISSED" });
+    println!(
+        "{name:24} {count:>4} of {of:<4} {:>6.1} %  goal {wanted:8} {}",
+        rate * 100.0,
+        if met { "met" } else { "MISSED" }
+    );
     met
 }

@@ -1,5 +1,8 @@
 //! Prints what is found in a line: `explain_line LINE…`.
-#![expect(clippy::print_stdout, reason = "a developer's tool talks to the terminal")]
+#![expect(
+    clippy::print_stdout,
+    reason = "a developer's tool talks to the terminal"
+)]
 
 use deputize_shell::{World, analyse, judge};
 
@@ -7,12 +10,18 @@ fn main() {
     for line in std::env::args().skip(1) {
         let analysis = analyse(&line, &World::workspace("/w", "/home/u"));
         let verdict = judge(&analysis);
-        println!("{line:?}\n  {:?} {:?}", verdict.answer, analysis.completeness);
+        println!(
+            "{line:?}\n  {:?} {:?}",
+            verdict.answer, analysis.completeness
+        );
         for step in &analysis.steps {
             println!("  {}{}", "  ".repeat(step.depth), step.words.join(" "));
         }
         for voice in &verdict.voices {
-            println!("  [{}] {} {}", voice.rule.id, voice.about, voice.rule.reason);
+            println!(
+                "  [{}] {} {}",
+                voice.rule.id, voice.about, voice.rule.reason
+            );
         }
     }
 }

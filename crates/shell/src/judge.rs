@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::effect::{Analysis, Certainty, Completeness, Effect, Role, What};
 use crate::place::{Place, Target};
-use crate::rules::{self, Answer, Rule};
+use crate::rules::{Answer, Rule};
 
 use crate::rules::{destructive, network, opaque, persistence, place, secret};
 
@@ -52,24 +52,43 @@ static READS: &[Row] = &[
 static WRITES: &[Row] = &[
     (&[Place::Startup], Some(&persistence::STARTUP)),
     (&[Place::Device], Some(&destructive::DEVICE)),
-    (&[Place::Secret, Place::Outside, Place::Readable], Some(&place::WRITE_OUTSIDE)),
+    (
+        &[Place::Secret, Place::Outside, Place::Readable],
+        Some(&place::WRITE_OUTSIDE),
+    ),
     (&[Place::Temp], Some(&place::WRITE_TEMP)),
     (&[Place::Connection], Some(&network::USE)),
-    (&[Place::History, Place::GitInternal], Some(&destructive::GIT_INTERNAL)),
+    (
+        &[Place::History, Place::GitInternal],
+        Some(&destructive::GIT_INTERNAL),
+    ),
     (&[Place::Unknown], Some(&place::WRITE_UNKNOWN)),
 ];
 
 /// Removing files.
 static DELETES: &[Row] = &[
     (
-        &[Place::Secret, Place::Outside, Place::Readable, Place::Startup, Place::Device, Place::Stream],
+        &[
+            Place::Secret,
+            Place::Outside,
+            Place::Readable,
+            Place::Startup,
+            Place::Device,
+            Place::Stream,
+        ],
         Some(&destructive::OUTSIDE),
     ),
     (&[Place::Whole], Some(&destructive::WORKSPACE)),
     (&[Place::Temp], Some(&place::WRITE_TEMP)),
-    (&[Place::History, Place::GitInternal], Some(&destructive::GIT_INTERNAL)),
+    (
+        &[Place::History, Place::GitInternal],
+        Some(&destructive::GIT_INTERNAL),
+    ),
     (&[Place::SecretInside], Some(&destructive::EMPTIED)),
-    (&[Place::Unknown, Place::Connection], Some(&destructive::UNKNOWN_TARGET)),
+    (
+        &[Place::Unknown, Place::Connection],
+        Some(&destructive::UNKNOWN_TARGET),
+    ),
 ];
 
 /// Removing trees, where that differs from removing files.
@@ -81,11 +100,20 @@ static TREE_DELETES: &[Row] = &[
 /// Changing modes and owners.
 static ATTRIBUTES: &[Row] = &[
     (
-        &[Place::Secret, Place::Outside, Place::Readable, Place::Startup, Place::Device],
+        &[
+            Place::Secret,
+            Place::Outside,
+            Place::Readable,
+            Place::Startup,
+            Place::Device,
+        ],
         Some(&destructive::ATTRIBUTES),
     ),
     (&[Place::Temp], Some(&place::WRITE_TEMP)),
-    (&[Place::History, Place::GitInternal], Some(&destructive::GIT_INTERNAL)),
+    (
+        &[Place::History, Place::GitInternal],
+        Some(&destructive::GIT_INTERNAL),
+    ),
     (&[Place::Unknown], Some(&place::WRITE_UNKNOWN)),
 ];
 
@@ -105,7 +133,10 @@ pub fn rule(what: &What) -> Option<&'static Rule> {
 }
 
 fn path_rule(role: Role, target: &Target) -> Option<&'static Rule> {
-    if role >= Role::Write && role <= Role::AttributesTree && matches!(target.place, Place::Protected(_)) {
+    if role >= Role::Write
+        && role <= Role::AttributesTree
+        && matches!(target.place, Place::Protected(_))
+    {
         return Some(&persistence::PROTECTED);
     }
     let tables: &[&[Row]] = match role {
@@ -117,9 +148,12 @@ fn path_rule(role: Role, target: &Target) -> Option<&'static Rule> {
         Role::LinkTo => {
             return match target.place {
                 Place::Secret => Some(&secret::READ),
-                Place::Outside | Place::Readable | Place::Startup | Place::Temp | Place::Device | Place::Unknown => {
-                    Some(&place::LINK_OUTSIDE)
-                }
+                Place::Outside
+                | Place::Readable
+                | Place::Startup
+                | Place::Temp
+                | Place::Device
+                | Place::Unknown => Some(&place::LINK_OUTSIDE),
                 _ => None,
             };
         }
@@ -136,7 +170,12 @@ fn path_rule(role: Role, target: &Target) -> Option<&'static Rule> {
         }
         // Scratch space as a whole belongs to everybody.
         (Role::Delete | Role::DeleteTree, Place::Temp)
-            if target.path.as_deref().is_some_and(|path| matches!(path, "/tmp" | "/var/tmp" | "/dev/shm" | "/tmp/*" | "/var/tmp/*")) =>
+            if target.path.as_deref().is_some_and(|path| {
+                matches!(
+                    path,
+                    "/tmp" | "/var/tmp" | "/dev/shm" | "/tmp/*" | "/var/tmp/*"
+                )
+            }) =>
         {
             Some(&destructive::OUTSIDE)
         }
@@ -150,8 +189,13 @@ fn path_rule(role: Role, target: &Target) -> Option<&'static Rule> {
 /// The services that hand out a cloud's credentials.
 fn is_metadata(host: &str) -> bool {
     const HOSTS: [&str; 7] = [
-        "169.254.169.254", "169.254.170.2", "100.100.100.200", "metadata.google.internal", "metadata",
-        "fd00:ec2::254", "2852039166",
+        "169.254.169.254",
+        "169.254.170.2",
+        "100.100.100.200",
+        "metadata.google.internal",
+        "metadata",
+        "fd00:ec2::254",
+        "2852039166",
     ];
     let host = host.trim_matches(['[', ']']).trim_end_matches('.');
     HOSTS.contains(&host)
@@ -176,7 +220,10 @@ pub fn judge(analysis: &Analysis) -> Verdict {
             continue;
         }
         let voice = voice(rule, effect);
-        if !voices.iter().any(|known| known.rule == rule && known.about == voice.about) {
+        if !voices
+            .iter()
+            .any(|known| known.rule == rule && known.about == voice.about)
+        {
             voices.push(voice);
         }
     }
@@ -191,7 +238,9 @@ pub fn judge(analysis: &Analysis) -> Verdict {
         });
     }
     voices.sort_by_key(|voice| std::cmp::Reverse(voice.rule.answer));
-    let answer = voices.first().map_or(Answer::Allow, |voice| voice.rule.answer);
+    let answer = voices
+        .first()
+        .map_or(Answer::Allow, |voice| voice.rule.answer);
     Verdict { answer, voices }
 }
 
@@ -215,7 +264,7 @@ pub fn doubted(mut verdict: Verdict) -> Verdict {
     if verdict.answer == Answer::Allow {
         verdict.answer = Answer::Ask;
         verdict.voices.push(Voice {
-            rule: &rules::opaque::SECOND_OPINION,
+            rule: &opaque::SECOND_OPINION,
             about: String::new(),
             span: 0..0,
             unwrapped: None,

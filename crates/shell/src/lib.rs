@@ -21,6 +21,7 @@ mod glob;
 mod judge;
 pub mod limits;
 mod machine;
+mod names;
 mod options;
 mod place;
 mod programs;
@@ -34,9 +35,9 @@ pub use effect::{Analysis, Certainty, Completeness, Effect, Role, Step, What};
 pub use judge::{Verdict, Voice, answer, doubted, judge, rule};
 pub use place::{Place, Target};
 pub use rules::{Answer, Class, Rule};
-pub use second::{Opinion, first_opinion};
 #[cfg(feature = "second-opinion")]
 pub use second::second_opinion;
+pub use second::{Opinion, first_opinion};
 pub use world::{User, World};
 
 /// What a line would do in a world.

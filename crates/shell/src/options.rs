@@ -135,8 +135,16 @@ mod tests {
 
     #[test]
     fn options_are_told_from_operands() {
-        let parsed = parse(&fields("-rf -o out x --compress-prog=p y -- -z"), "o compress-program", Order::Any);
-        let names: Vec<&str> = parsed.options.iter().map(|given| given.name.as_str()).collect();
+        let parsed = parse(
+            &fields("-rf -o out x --compress-prog=p y -- -z"),
+            "o compress-program",
+            Order::Any,
+        );
+        let names: Vec<&str> = parsed
+            .options
+            .iter()
+            .map(|given| given.name.as_str())
+            .collect();
         assert_eq!(names, ["r", "f", "o", "compress-program"]);
         let operands: Vec<String> = parsed.operands.iter().map(Field::shown).collect();
         assert_eq!(operands, ["x", "y", "-z"]);

@@ -7,6 +7,9 @@ use std::sync::LazyLock;
 use deputize_authority::{ProtectedKind, SecretRules, Set, protected_kind};
 
 use crate::glob;
+use crate::names::{
+    GENERATED, HOME_SECRETS, HOME_STARTUP, MACHINE_SECRETS, MACHINE_STARTUP, SECRET_NAMES,
+};
 use crate::value::{Field, Part, Taint};
 use crate::world::World;
 
@@ -61,58 +64,6 @@ pub struct Target {
     /// Whether it names more than one file.
     pub pattern: bool,
 }
-
-/// What a tool makes again: folders whose removal loses nothing.
-const GENERATED: &[&str] = &[
-    "target", "node_modules", "dist", "build", "out", "__pycache__", ".pytest_cache", ".mypy_cache",
-    ".ruff_cache", ".tox", ".nox", ".venv", "venv", ".cache", ".next", ".nuxt", ".turbo", ".parcel-cache",
-    "coverage", ".coverage", "htmlcov", ".nyc_output", ".gradle", ".eggs", "*.egg-info", "cmake-build-*",
-    ".terraform", ".svelte-kit", ".angular", "bower_components", "_build", ".dart_tool", "DerivedData",
-    ".output", ".hypothesis", "storybook-static", ".vite", ".webpack", "bazel-*", "zig-cache", "zig-out",
-    ".zig-cache", ".stack-work", "dist-newstyle", "obj", "CMakeFiles", ".sass-cache", ".eslintcache",
-    "debug", "release", "tmp", ".tmp", "*.pyc", "*.o", "*.dSYM", "_site", "site-packages", ".ipynb_checkpoints",
-];
-
-/// Names of secrets that a pattern is held against.
-const SECRET_NAMES: &[&str] = &[
-    ".ssh", ".aws", ".gnupg", ".kube", ".netrc", ".env", ".git-credentials", ".pgpass", ".password-store",
-    "id_rsa", "id_ed25519", "id_ecdsa", "credentials", ".bash_history",
-];
-
-/// Files of a home folder that a shell or a login runs.
-const HOME_STARTUP: &[&str] = &[
-    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc",
-    ".zshenv", ".zprofile", ".zlogin", ".inputrc", ".xprofile", ".xinitrc", ".xsession", ".vimrc",
-    ".gitconfig", ".config/git", ".config/fish", ".config/autostart", ".config/systemd",
-    ".local/share/systemd", ".ssh/authorized_keys", ".ssh/rc", ".ssh/config", ".npmrc", ".cargo/config.toml",
-];
-
-/// Paths of the machine that a shell, a login or a timer runs.
-const MACHINE_STARTUP: &[&str] = &[
-    "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc", "/etc/zsh", "/etc/cron.d", "/etc/cron.daily",
-    "/etc/cron.hourly", "/etc/cron.weekly", "/etc/cron.monthly", "/etc/crontab", "/var/spool/cron",
-    "/etc/systemd", "/usr/lib/systemd", "/lib/systemd", "/etc/init.d", "/etc/rc.local", "/etc/ld.so.preload",
-    "/etc/environment", "/etc/pam.d", "/etc/sudoers", "/etc/sudoers.d", "/etc/xdg/autostart",
-];
-
-/// Secrets of the machine and of a home that aren't known by their name alone.
-const MACHINE_SECRETS: &[&str] = &[
-    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
-    "/etc/ssl/private", "/etc/krb5.keytab", "/etc/security/opasswd", "/proc/kcore", "/proc/kmem", "/dev/mem",
-    "/dev/kmem", "/etc/NetworkManager/system-connections", "/etc/wireguard", "/etc/kubernetes/admin.conf",
-    "/run/secrets", "/var/run/secrets", "/root/.ssh", "/var/lib/docker", "/etc/rancher", "/boot/grub/user.cfg",
-    "/etc/master.passwd", "/var/backups/shadow.bak", "/etc/shadow.bak",
-];
-
-const HOME_SECRETS: &[&str] = &[
-    ".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history", ".node_repl_history",
-    ".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
-    ".config/Code/User/globalStorage", ".npmrc", ".yarnrc.yml", ".claude.json", ".config/gh", ".config/github-copilot",
-    ".bitcoin", ".ethereum", ".electrum", ".config/solana", ".config/Slack", ".config/discord", ".putty", ".vnc",
-    ".config/openai", ".anthropic", ".huggingface/token", ".cache/huggingface/token", ".netlify", ".config/netlify",
-    ".config/heroku", ".boto", ".s3cfg", ".passwd-s3fs", ".dockercfg", ".config/hcloud", ".config/containers/auth.json",
-    ".config/azure", ".config/configstore", ".local/share/fish/fish_history", "Library/Keychains", ".lesshst",
-];
 
 /// Every class of secret counts here: which are allowed is the gate's business.
 static SECRETS: LazyLock<SecretRules> = LazyLock::new(|| SecretRules::allowing(Set::none()));
@@ -214,7 +165,11 @@ fn unknown_place(field: &Field, cwd: Option<&str>, world: &World, links: &Links)
     }
     if prefix.is_empty() || prefix == "./" {
         let tracked = taint.has(Taint::INSIDE) && cwd.is_some_and(|cwd| is_inside(cwd, world));
-        return if tracked { Place::Inside } else { Place::Unknown };
+        return if tracked {
+            Place::Inside
+        } else {
+            Place::Unknown
+        };
     }
     let absolute = match (prefix.starts_with('/'), cwd) {
         (true, _) => prefix.clone(),
@@ -226,7 +181,8 @@ fn unknown_place(field: &Field, cwd: Option<&str>, world: &World, links: &Links)
     };
     let folder = normal(folder, cwd, links);
     let may_lead_in = folder == "/"
-        || roots(world).any(|root| below(root, &folder).is_some() || below(&folder, root).is_some());
+        || roots(world)
+            .any(|root| below(root, &folder).is_some() || below(&folder, root).is_some());
     if may_lead_in {
         return Place::Unknown;
     }
@@ -313,7 +269,11 @@ pub(crate) fn place_of(path: &str, world: &World) -> Place {
     if is_startup(path, world) {
         return Place::Startup;
     }
-    if world.readable.iter().any(|root| below(path, root).is_some()) {
+    if world
+        .readable
+        .iter()
+        .any(|root| below(path, root).is_some())
+    {
         return Place::Readable;
     }
     if ["/tmp", "/var/tmp", "/dev/shm"]
@@ -326,7 +286,10 @@ pub(crate) fn place_of(path: &str, world: &World) -> Place {
 }
 
 fn system_place(path: &str) -> Option<Place> {
-    if MACHINE_SECRETS.iter().any(|secret| below(path, secret).is_some()) {
+    if MACHINE_SECRETS
+        .split(' ')
+        .any(|secret| below(path, secret).is_some())
+    {
         return Some(Place::Secret);
     }
     if let Some(rest) = path.strip_prefix("/proc/") {
@@ -336,7 +299,11 @@ fn system_place(path: &str) -> Option<Place> {
             || rest.contains("/fd/")
             || rest.contains("/root")
             || rest.contains("/cwd");
-        return Some(if hidden { Place::Secret } else { Place::Outside });
+        return Some(if hidden {
+            Place::Secret
+        } else {
+            Place::Outside
+        });
     }
     let rest = path.strip_prefix("/dev/")?;
     if rest == "shm" || rest.starts_with("shm/") {
@@ -388,16 +355,25 @@ fn inside(rest: &str) -> Place {
 }
 
 fn is_generated(part: &str) -> bool {
-    GENERATED.iter().any(|name| {
-        *name == part || (glob::is_pattern(name) && !part.starts_with('*') && glob::matches(name, part))
-    }) || (glob::is_pattern(part) && GENERATED.contains(&part))
+    GENERATED.split(' ').any(|name| {
+        name == part
+            || (glob::is_pattern(name) && !part.starts_with('*') && glob::matches(name, part))
+    }) || (glob::is_pattern(part) && GENERATED.split(' ').any(|name| name == part))
 }
 
 fn git_place(rest: &[&str]) -> Place {
     match rest.first().map(|first| first.to_lowercase()) {
         None => Place::History,
         Some(first) => {
-            let history = ["objects", "refs", "logs", "head", "packed-refs", "index", "lfs"];
+            let history = [
+                "objects",
+                "refs",
+                "logs",
+                "head",
+                "packed-refs",
+                "index",
+                "lfs",
+            ];
             if glob::is_pattern(&first) || (history.contains(&first.as_str())) {
                 return Place::History;
             }
@@ -414,7 +390,7 @@ fn is_secret_outside(path: &str, world: &World) -> bool {
     let in_home = home_rest(path, world);
     let listed = in_home.is_some_and(|rest| {
         HOME_SECRETS
-            .iter()
+            .split(' ')
             .any(|secret| below(rest, secret).is_some())
     });
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -423,8 +399,13 @@ fn is_secret_outside(path: &str, world: &World) -> bool {
     let patterned = path.split('/').any(|part| {
         glob::is_pattern(part)
             && !glob::is_wide(part)
-            && SECRET_NAMES.iter().any(|secret| glob::matches(part, secret))
-    }) || (path.starts_with("/etc/") && glob::is_pattern(name) && !glob::is_wide(name) && glob::matches(name, "shadow"));
+            && SECRET_NAMES
+                .split(' ')
+                .any(|secret| glob::matches(part, secret))
+    }) || (path.starts_with("/etc/")
+        && glob::is_pattern(name)
+        && !glob::is_wide(name)
+        && glob::matches(name, "shadow"));
     let private = (name.ends_with(".pem") || name.ends_with(".key"))
         && !path.starts_with("/etc/ssl/certs")
         && !path.starts_with("/usr/");
@@ -439,12 +420,20 @@ fn is_secret_outside(path: &str, world: &World) -> bool {
 fn home_rest<'a>(path: &'a str, world: &World) -> Option<&'a str> {
     below(path, &world.home)
         .or_else(|| below(path, "/root"))
-        .or_else(|| path.strip_prefix("/home/")?.split_once('/').map(|(_, rest)| rest))
+        .or_else(|| {
+            path.strip_prefix("/home/")?
+                .split_once('/')
+                .map(|(_, rest)| rest)
+        })
 }
 
 fn is_startup(path: &str, world: &World) -> bool {
-    MACHINE_STARTUP.iter().any(|startup| below(path, startup).is_some())
+    MACHINE_STARTUP
+        .split(' ')
+        .any(|startup| below(path, startup).is_some())
         || home_rest(path, world).is_some_and(|rest| {
-            HOME_STARTUP.iter().any(|startup| below(rest, startup).is_some())
+            HOME_STARTUP
+                .split(' ')
+                .any(|startup| below(rest, startup).is_some())
         })
 }

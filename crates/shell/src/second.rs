@@ -74,21 +74,46 @@ fn walk(node: &Node, names: &mut BTreeSet<String>, depth: usize) {
             redirects,
         } => {
             each(redirects);
-            for body in [Some(condition), Some(then_body), else_body.as_ref()].into_iter().flatten() {
+            for body in [Some(condition), Some(then_body), else_body.as_ref()]
+                .into_iter()
+                .flatten()
+            {
                 walk(body, names, depth + 1);
             }
         }
-        NodeKind::While { condition, body, redirects } | NodeKind::Until { condition, body, redirects } => {
+        NodeKind::While {
+            condition,
+            body,
+            redirects,
+        }
+        | NodeKind::Until {
+            condition,
+            body,
+            redirects,
+        } => {
             each(redirects);
             walk(condition, names, depth + 1);
             walk(body, names, depth + 1);
         }
-        NodeKind::For { words, body, redirects, .. } | NodeKind::Select { words, body, redirects, .. } => {
+        NodeKind::For {
+            words,
+            body,
+            redirects,
+            ..
+        }
+        | NodeKind::Select {
+            words,
+            body,
+            redirects,
+            ..
+        } => {
             each(words.as_deref().unwrap_or_default());
             each(redirects);
             walk(body, names, depth + 1);
         }
-        NodeKind::ForArith { body, .. } | NodeKind::Function { body, .. } => walk(body, names, depth + 1),
+        NodeKind::ForArith { body, .. } | NodeKind::Function { body, .. } => {
+            walk(body, names, depth + 1)
+        }
         NodeKind::Case { word, patterns, .. } => {
             walk(word, names, depth + 1);
             for body in patterns.iter().filter_map(|pattern| pattern.body.as_ref()) {
@@ -103,7 +128,9 @@ fn walk(node: &Node, names: &mut BTreeSet<String>, depth: usize) {
         | NodeKind::CommandSubstitution { command, .. }
         | NodeKind::ProcessSubstitution { command, .. } => walk(command, names, depth + 1),
         NodeKind::Redirect { target, .. } => walk(target, names, depth + 1),
-        NodeKind::Negation { pipeline } | NodeKind::Time { pipeline, .. } => walk(pipeline, names, depth + 1),
+        NodeKind::Negation { pipeline } | NodeKind::Time { pipeline, .. } => {
+            walk(pipeline, names, depth + 1)
+        }
         NodeKind::Array { elements } => each(elements),
         _ => {}
     }
@@ -117,7 +144,9 @@ pub fn second_opinion(line: &str) -> Option<Opinion> {
         return None;
     }
     let mut parser = tree_sitter::Parser::new();
-    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    parser
+        .set_language(&tree_sitter_bash::LANGUAGE.into())
+        .ok()?;
     let tree = parser.parse(line, None)?;
     let mut opinion = Opinion {
         error: tree.root_node().has_error(),

@@ -122,9 +122,7 @@ impl Field {
     }
 
     pub(crate) fn has_guess(&self) -> bool {
-        self.parts
-            .iter()
-            .any(|part| matches!(part, Part::Guess(_)))
+        self.parts.iter().any(|part| matches!(part, Part::Guess(_)))
     }
 
     /// The known text that it begins with.
@@ -244,7 +242,10 @@ impl Field {
 
 /// A bracket alone, as the command `[` is, is no pattern.
 fn is_glob(text: &str) -> bool {
-    text.contains(['*', '?']) || text.split_once('[').is_some_and(|(_, rest)| rest.contains(']'))
+    text.contains(['*', '?'])
+        || text
+            .split_once('[')
+            .is_some_and(|(_, rest)| rest.contains(']'))
 }
 
 /// What a command writes to its output, or reads from its input.

@@ -37,6 +37,8 @@ const fn room(package: &'static str, floor: u8, imports: Imports, runtime: Runti
 }
 
 const AUTHORITY: Imports = Imports::Only(&["deputize-authority"]);
+/// The gate judges what the analysis of a command line says.
+const GATE: Imports = Imports::Only(&["deputize-authority", "deputize-shell"]);
 /// A face has one way in: `runs` is the only path to an approval.
 const FACE: Imports = Imports::Only(&["deputize-authority", "deputize-runs"]);
 
@@ -44,7 +46,9 @@ const FACE: Imports = Imports::Only(&["deputize-authority", "deputize-runs"]);
 const ROOMS: &[Room] = &[
     room("deputize-authority", 0, Imports::Below, Runtime::Never),
     room("deputize-ledger", 0, Imports::Below, Runtime::Never),
-    room("deputize-gate", 1, AUTHORITY, Runtime::Never),
+    // Hostile text is read here, behind a wall of its own, so that it is measured and fuzzed alone.
+    room("deputize-shell", 0, AUTHORITY, Runtime::Never),
+    room("deputize-gate", 1, GATE, Runtime::Never),
     room("deputize-boundary", 1, AUTHORITY, Runtime::Never),
     room("deputize-model", 1, AUTHORITY, Runtime::May),
     room("deputize-workspace", 1, AUTHORITY, Runtime::Never),
@@ -97,7 +101,9 @@ fn import(room: &Room, dependency: &Value) -> Option<String> {
     if name == TESTKIT {
         return (!in_tests).then(|| format!("{package} ships {TESTKIT}: only tests may use it"));
     }
-    if other.floor >= room.floor {
+    // A room may stand on another of its own floor only when its list names it.
+    let named = matches!(room.imports, Imports::Only(allowed) if allowed.contains(&name));
+    if other.floor > room.floor || (other.floor == room.floor && !named) {
         let (from, to) = (room.floor, other.floor);
         return Some(format!(
             "{package} (floor {from}) imports {name} (floor {to})"
@@ -185,6 +191,8 @@ mod tests {
                 &[("deputize-authority", None), ("serde", None)],
             ),
             package("deputize-gate", &[("deputize-testkit", Some("dev"))]),
+            package("deputize-gate", &[("deputize-shell", None)]),
+            package("deputize-shell", &[("deputize-authority", None)]),
             package(
                 "deputize",
                 &[("deputize-boundary", None), ("deputize-runs", None)],
@@ -198,6 +206,8 @@ mod tests {
         for (name, dependency, kind) in [
             ("deputize-authority", "deputize-gate", None),
             ("deputize-authority", "deputize-ledger", None),
+            ("deputize-shell", "deputize-ledger", None),
+            ("deputize-authority", "deputize-shell", None),
             ("deputize-tools", "deputize-agent", Some("dev")),
             ("deputize-boundary", "deputize-ledger", None),
             ("deputize-mcp", "deputize-gate", None),

@@ -16,7 +16,13 @@ pub(crate) struct Call<'a> {
 
 /// Folders whose programs are those that one thinks of.
 const SYSTEM: &[&str] = &[
-    "/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/", "/opt/homebrew/bin/",
+    "/bin/",
+    "/usr/bin/",
+    "/sbin/",
+    "/usr/sbin/",
+    "/usr/local/bin/",
+    "/usr/local/sbin/",
+    "/opt/homebrew/bin/",
     "/snap/bin/",
 ];
 
@@ -109,7 +115,7 @@ impl Machine<'_> {
         match other {
             Some(_) => {
                 self.act(&rules::opaque::SCRIPT);
-                crate::programs::inline::scan(self, text, "python", &inside);
+                programs::inline::scan(self, text, "python", &inside);
                 Out::Unknown(Taint::NONE)
             }
             None => {

@@ -99,7 +99,10 @@ impl Machine<'_> {
             } => self.redirected(redirects, state, |machine, state| {
                 machine.arithmetic(init, state);
                 for name in [init, cond, incr] {
-                    if let Some(name) = name.split(|c: char| !c.is_alphanumeric() && c != '_').next() {
+                    if let Some(name) = name
+                        .split(|c: char| !c.is_alphanumeric() && c != '_')
+                        .next()
+                    {
                         state.assign(name, Field::unknown(Taint::PLAIN));
                     }
                 }
@@ -130,7 +133,9 @@ impl Machine<'_> {
                 drop(subject);
             }
             NodeKind::Function { name, body } => {
-                state.functions.insert(name.clone(), Rc::new((**body).clone()));
+                state
+                    .functions
+                    .insert(name.clone(), Rc::new((**body).clone()));
             }
             NodeKind::Subshell { body, redirects } => {
                 let mut inside = state.clone();
@@ -152,7 +157,9 @@ impl Machine<'_> {
                 self.beside -= 1;
             }
             NodeKind::ConditionalExpr { body, redirects } => {
-                self.redirected(redirects, state, |machine, state| machine.condition(body, state));
+                self.redirected(redirects, state, |machine, state| {
+                    machine.condition(body, state)
+                });
             }
             NodeKind::ArithmeticCommand {
                 raw_content,
@@ -228,15 +235,12 @@ impl Machine<'_> {
 
     /// A loop over words: known ones are walked one by one.
     fn each(&mut self, var: &str, values: &[Field], body: &Node, state: &mut State) {
-        let mut walked = 0;
-        for value in values {
-            if walked >= MAX_LOOPS {
-                self.partial("a loop over more words than are followed");
-                break;
-            }
-            walked += 1;
+        for value in values.iter().take(MAX_LOOPS) {
             state.assign(var, as_name(value));
             self.node(body, state);
+        }
+        if values.len() > MAX_LOOPS {
+            self.partial("a loop over more words than are followed");
         }
         if values.is_empty() {
             state.assign(var, Field::unknown(Taint::NONE));
@@ -290,7 +294,8 @@ impl Machine<'_> {
             NodeKind::UnaryTest { op, operand } => {
                 self.condition(operand, state);
                 if op == "-v"
-                    && let NodeKind::CondTerm { value, .. } | NodeKind::Word { value, .. } = &operand.kind
+                    && let NodeKind::CondTerm { value, .. } | NodeKind::Word { value, .. } =
+                        &operand.kind
                 {
                     let value = self.value(value, state, How::Value);
                     self.subscripted(&value, state);
@@ -306,8 +311,7 @@ impl Machine<'_> {
                     }
                 }
             }
-            NodeKind::CondAnd { left, right }
-            | NodeKind::CondOr { left, right } => {
+            NodeKind::CondAnd { left, right } | NodeKind::CondOr { left, right } => {
                 self.condition(left, state);
                 self.condition(right, state);
             }
@@ -332,7 +336,13 @@ impl Machine<'_> {
     }
 
     /// Runs a function that the line defined.
-    pub(super) fn function(&mut self, name: &str, body: &Rc<Node>, args: &[Field], state: &mut State) {
+    pub(super) fn function(
+        &mut self,
+        name: &str,
+        body: &Rc<Node>,
+        args: &[Field],
+        state: &mut State,
+    ) {
         // A function that is defined anew under the same name is another.
         let name = format!("{name} {:p}", Rc::as_ptr(body));
         if self.calls.contains(&name) {

@@ -6,8 +6,9 @@ use crate::limits::{MAX_BYTES, MAX_PIECES};
 
 /// Programs that a pattern in the place of a command is held against: those that do harm.
 const HARMFUL: &[&str] = &[
-    "rm", "dd", "shred", "mkfs", "sh", "bash", "cat", "mv", "cp", "tee", "chmod", "chown", "find", "curl", "wget",
-    "nc", "truncate", "unlink", "rmdir", "kill", "sudo", "git", "python3", "perl", "wipefs", "ln",
+    "rm", "dd", "shred", "mkfs", "sh", "bash", "cat", "mv", "cp", "tee", "chmod", "chown", "find",
+    "curl", "wget", "nc", "truncate", "unlink", "rmdir", "kill", "sudo", "git", "python3", "perl",
+    "wipefs", "ln",
 ];
 
 /// Folders in which programs lie.
@@ -18,7 +19,11 @@ pub(crate) fn candidates(pattern: &str) -> impl Iterator<Item = &'static str> {
     let parts: Vec<String> = pattern.split('/').map(str::to_owned).collect();
     let folder = FOLDERS.iter().any(|folder| {
         let folder: Vec<&str> = folder.split('/').collect();
-        folder.len() + 1 == parts.len() && folder.iter().zip(&parts).all(|(name, part)| glob::matches(part, name))
+        folder.len() + 1 == parts.len()
+            && folder
+                .iter()
+                .zip(&parts)
+                .all(|(name, part)| glob::matches(part, name))
     });
     let relative = parts.len() == 1;
     let last = parts.last().cloned().unwrap_or_default();
@@ -42,7 +47,10 @@ impl Machine<'_> {
             }
             let line = line.trim();
             // In a long text only what names a harmful program is worth a look.
-            if line.is_empty() || many && !names_harm(line) || self.piece(line, &mut inside, &mut left) {
+            if line.is_empty()
+                || many && !names_harm(line)
+                || self.piece(line, &mut inside, &mut left)
+            {
                 continue;
             }
             for piece in line.split([';', '|', '&', '(', ')', '`', '{', '}']) {

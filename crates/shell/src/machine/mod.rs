@@ -247,14 +247,19 @@ impl Machine<'_> {
         walk(self);
         self.certainty = certainty;
         let found = self.effects.split_off(count.min(self.effects.len()));
-        self.effects
-            .extend(found.into_iter().filter(|effect| judge::answer(&effect.what) == Answer::Deny));
+        self.effects.extend(
+            found
+                .into_iter()
+                .filter(|effect| judge::answer(&effect.what) == Answer::Deny),
+        );
         self.steps.truncate(steps);
     }
 
     /// Whether anything was denied so far.
     pub(crate) fn is_denied(&self) -> bool {
-        self.effects.iter().any(|effect| judge::answer(&effect.what) == Answer::Deny)
+        self.effects
+            .iter()
+            .any(|effect| judge::answer(&effect.what) == Answer::Deny)
     }
 
     /// Runs a word as shell code, as far as it is known.

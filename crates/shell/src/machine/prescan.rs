@@ -1,7 +1,8 @@
 //! What is looked at before the parser sees a text.
 
 use crate::limits::{
-    MAX_BYTES, MAX_COMMANDS, MAX_COMPOUND, MAX_NESTING, MAX_OPENINGS, MAX_OPERATORS, MAX_SUBSTITUTIONS,
+    MAX_BYTES, MAX_COMMANDS, MAX_COMPOUND, MAX_NESTING, MAX_OPENINGS, MAX_OPERATORS,
+    MAX_SUBSTITUTIONS,
 };
 
 /// Whether a text may be parsed. Nesting is counted without regard to quotes, and closing brackets
@@ -37,7 +38,8 @@ pub(super) fn check(text: &str) -> Result<(), &'static str> {
                 commands += 1;
                 operators += 1;
             }
-            b'+' | b'-' | b'*' | b'/' | b'%' | b'^' | b'<' | b'>' | b'=' | b'!' | b'~' | b'?' | b':' | b',' => {
+            b'+' | b'-' | b'*' | b'/' | b'%' | b'^' | b'<' | b'>' | b'=' | b'!' | b'~' | b'?'
+            | b':' | b',' => {
                 operators += 1;
             }
             b'{' => {
@@ -47,7 +49,12 @@ pub(super) fn check(text: &str) -> Result<(), &'static str> {
             b'}' => brackets = brackets.saturating_sub(1),
             _ => {}
         }
-        if start && matches!(byte, b'i' | b'w' | b'u' | b'f' | b'c' | b's' | b't' | b'!' | b'n') {
+        if start
+            && matches!(
+                byte,
+                b'i' | b'w' | b'u' | b'f' | b'c' | b's' | b't' | b'!' | b'n'
+            )
+        {
             words += usize::from(opens_compound(&bytes[at..]));
         }
         start = !byte.is_ascii_alphanumeric() && *byte != b'_' && *byte != b'-';
@@ -55,7 +62,9 @@ pub(super) fn check(text: &str) -> Result<(), &'static str> {
     if commands > MAX_COMMANDS {
         return Err("more commands than are parsed");
     }
-    if operators > MAX_OPERATORS && (text.contains("((") || text.contains("$[") || text.contains("[[")) {
+    if operators > MAX_OPERATORS
+        && (text.contains("((") || text.contains("$[") || text.contains("[["))
+    {
         return Err("a longer expression than is parsed");
     }
     if deepest > MAX_NESTING || substitutions + backticks / 2 > MAX_SUBSTITUTIONS {
@@ -72,29 +81,64 @@ pub(super) fn check(text: &str) -> Result<(), &'static str> {
 
 fn opens_compound(text: &[u8]) -> bool {
     const WORDS: [&[u8]; 11] = [
-        b"if", b"while", b"until", b"for", b"case", b"select", b"time", b"!", b"function", b"coproc", b"then",
+        b"if",
+        b"while",
+        b"until",
+        b"for",
+        b"case",
+        b"select",
+        b"time",
+        b"!",
+        b"function",
+        b"coproc",
+        b"then",
     ];
     WORDS.iter().any(|word| {
         text.starts_with(word)
-            && text.get(word.len()).is_none_or(|next| !next.is_ascii_alphanumeric())
+            && text
+                .get(word.len())
+                .is_none_or(|next| !next.is_ascii_alphanumeric())
     })
 }
 
 /// Whether a text holds characters that aren't shown, or that turn what is shown around.
 pub(super) fn has_hidden(text: &str) -> bool {
-    !text.is_ascii()
-        && text.chars().any(|c| {
-            matches!(c,
-                '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
-                | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-                | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
-                | '\u{fe00}'..='\u{fe0e}' | '\u{2028}' | '\u{2029}' | '\u{80}'..='\u{9f}')
-        })
+    if text.is_ascii() {
+        return false;
+    }
+    let mut before = ' ';
+    text.chars().any(|c| {
+        let hidden = match c {
+            // Joiners belong between letters of some scripts and in pictures of several signs.
+            '\u{200c}' | '\u{200d}' => before.is_ascii(),
+            _ => is_hidden(c),
+        };
+        before = c;
+        hidden
+    })
+}
+
+fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+        | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+        | '\u{fe00}'..='\u{fe0e}' | '\u{80}'..='\u{9f}')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_characters_are_seen_and_joined_pictures_are_none() {
+        assert!(
+            has_hidden("ca\u{200b}t")
+                && has_hidden("ls \u{202e}/ fr- mr")
+                && has_hidden("a\u{200d}b")
+        );
+        assert!(!has_hidden("\u{1f469}\u{200d}\u{1f4bb} \u{e9}") && !has_hidden("plain"));
+    }
 
     #[test]
     fn what_would_be_slow_to_parse_is_not_parsed() {

@@ -51,7 +51,10 @@ impl Machine<'_> {
         for redirect in redirects {
             match &redirect.kind {
                 NodeKind::HereDoc {
-                    content, quoted, fd, ..
+                    content,
+                    quoted,
+                    fd,
+                    ..
                 } => {
                     let text = if *quoted {
                         Field::lit(content)
@@ -89,7 +92,14 @@ impl Machine<'_> {
         state.sink = before.sink;
     }
 
-    fn redirect(&mut self, op: &str, target: &str, fd: i32, before: &mut Before, state: &mut State) {
+    fn redirect(
+        &mut self,
+        op: &str,
+        target: &str,
+        fd: i32,
+        before: &mut Before,
+        state: &mut State,
+    ) {
         if op == "<<<" {
             let value = self.value(target, state, How::Value);
             if fd <= 0 {
@@ -144,7 +154,9 @@ impl Machine<'_> {
         if writes_output {
             state.sink = Sink::Caller;
             before.goes = match target.path {
-                Some(path) if target.place != Place::Stream || state.readers.contains_key(&path) => {
+                Some(path)
+                    if target.place != Place::Stream || state.readers.contains_key(&path) =>
+                {
                     if !op.contains(">>") {
                         state.files.insert(path.clone(), Out::empty());
                     }
@@ -160,7 +172,11 @@ impl Machine<'_> {
         let from = from.parse::<i32>().unwrap_or(-1);
         let is_line = state.lines.contains(&from)
             || (from == 1 && state.sink == Sink::Line)
-            || (from == 0 && state.input.as_ref().is_some_and(|input| input.taint().has(Taint::LINE)));
+            || (from == 0
+                && state
+                    .input
+                    .as_ref()
+                    .is_some_and(|input| input.taint().has(Taint::LINE)));
         let to = if fd >= 0 { fd } else { i32::from(op == ">&") };
         if is_line {
             match to {
@@ -191,11 +207,18 @@ impl Machine<'_> {
         let target = self.path(Role::Read, field, state);
         match target.place {
             Place::Secret | Place::SecretInside => Out::Unknown(Taint::SECRET),
-            Place::Stream if target.path.as_ref().is_some_and(|path| state.files.contains_key(path)) => {
+            Place::Stream
+                if target
+                    .path
+                    .as_ref()
+                    .is_some_and(|path| state.files.contains_key(path)) =>
+            {
                 self.content(&target.path, state)
             }
             Place::Stream => match target.path.as_deref() {
-                Some("/dev/stdin" | "/dev/fd/0") => state.input.clone().unwrap_or(Out::Unknown(Taint::NONE)),
+                Some("/dev/stdin" | "/dev/fd/0") => {
+                    state.input.clone().unwrap_or(Out::Unknown(Taint::NONE))
+                }
                 Some("/dev/null") => Out::empty(),
                 _ => Out::Unknown(Taint::NONE),
             },
@@ -211,7 +234,12 @@ impl Machine<'_> {
     }
 
     /// `<(…)` and `>(…)`: gives the name of the file that stands for it.
-    pub(crate) fn process_substitution(&mut self, code: &str, reads: bool, state: &mut State) -> String {
+    pub(crate) fn process_substitution(
+        &mut self,
+        code: &str,
+        reads: bool,
+        state: &mut State,
+    ) -> String {
         let out = if reads {
             self.capture(code, state)
         } else {

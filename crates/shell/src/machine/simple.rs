@@ -28,7 +28,9 @@ impl Machine<'_> {
             let rest: Vec<&str> = words.iter().skip(1).map(raw).collect();
             let line = format!("{value} {}", rest.join(" "));
             self.calls.push(first.to_owned());
-            self.redirected(redirects, state, |machine, state| machine.inner(&line, state));
+            self.redirected(redirects, state, |machine, state| {
+                machine.inner(&line, state)
+            });
             self.calls.pop();
             return;
         }
@@ -52,7 +54,10 @@ impl Machine<'_> {
             self.ran("exec");
             return;
         }
-        let parts: Vec<Assignment<'_>> = assignments.iter().filter_map(|node| assignment(raw(node))).collect();
+        let parts: Vec<Assignment<'_>> = assignments
+            .iter()
+            .filter_map(|node| assignment(raw(node)))
+            .collect();
         if parts.len() != assignments.len() {
             self.partial("an assignment that isn't known here");
         }
@@ -85,11 +90,22 @@ impl Machine<'_> {
             state.set_element(part.name, &index, value);
             return;
         }
-        if let Some(list) = part.value.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
-            let mut fields = if part.appends { state.elements(part.name) } else { Vec::new() };
+        if let Some(list) = part
+            .value
+            .strip_prefix('(')
+            .and_then(|rest| rest.strip_suffix(')'))
+        {
+            let mut fields = if part.appends {
+                state.elements(part.name)
+            } else {
+                Vec::new()
+            };
             for word in split_words(list) {
                 // `[3]=x` in a list is taken as the next element.
-                let word = match word.strip_prefix('[').and_then(|rest| rest.split_once("]=")) {
+                let word = match word
+                    .strip_prefix('[')
+                    .and_then(|rest| rest.split_once("]="))
+                {
                     Some((index, value)) => {
                         self.value(index, state, How::Quoted);
                         value
@@ -140,7 +156,10 @@ impl Machine<'_> {
                 .map(|text| {
                     let ifs = state.ifs();
                     let separates = |c: char| c.is_whitespace() || ifs.contains(c);
-                    text.split(separates).filter(|word| !word.is_empty()).map(Field::lit).collect()
+                    text.split(separates)
+                        .filter(|word| !word.is_empty())
+                        .map(Field::lit)
+                        .collect()
                 })
                 .unwrap_or_default();
             guessed.extend(args.iter().cloned());
@@ -152,7 +171,10 @@ impl Machine<'_> {
             self.suspect_call(args, state);
         }
         let forces = args.iter().filter_map(|arg| arg.known()).any(|arg| {
-            arg.starts_with('-') && !arg.starts_with("--") && arg.contains(['r', 'R']) && arg.contains('f')
+            arg.starts_with('-')
+                && !arg.starts_with("--")
+                && arg.contains(['r', 'R'])
+                && arg.contains('f')
         });
         if forces {
             let mut removal = vec![Field::lit("rm")];

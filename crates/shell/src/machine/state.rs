@@ -127,8 +127,10 @@ impl State {
             "IFS" => Field::lit(" \t\n"),
             "0" => self.zero.clone(),
             "#" if self.positional_known => Field::lit(&self.positional.len().to_string()),
-            "?" | "$" | "!" | "#" | "RANDOM" | "SECONDS" | "LINENO" | "EPOCHSECONDS" | "UID" | "EUID"
-            | "BASHPID" | "PPID" | "SRANDOM" | "COLUMNS" | "LINES" => Field::unknown(Taint::PLAIN),
+            "?" | "$" | "!" | "#" | "RANDOM" | "SECONDS" | "LINENO" | "EPOCHSECONDS" | "UID"
+            | "EUID" | "BASHPID" | "PPID" | "SRANDOM" | "COLUMNS" | "LINES" => {
+                Field::unknown(Taint::PLAIN)
+            }
             _ => match name.parse::<usize>() {
                 Ok(at) => match self.positional.get(at.wrapping_sub(1)) {
                     Some(field) => field.clone(),
@@ -193,7 +195,9 @@ impl State {
     }
 
     pub(crate) fn element(&self, name: &str, index: &Field) -> Field {
-        let at = index.known().and_then(|text| text.trim().parse::<i64>().ok());
+        let at = index
+            .known()
+            .and_then(|text| text.trim().parse::<i64>().ok());
         match (self.vars.get(name), at) {
             (Some(Value::Many(fields)), Some(at)) => {
                 let length = i64::try_from(fields.len()).unwrap_or(0);
@@ -228,7 +232,11 @@ impl State {
     }
 
     pub(crate) fn append(&mut self, name: &str, value: Field) {
-        let mut before = if self.is_set(name) { self.read(name) } else { Field::default() };
+        let mut before = if self.is_set(name) {
+            self.read(name)
+        } else {
+            Field::default()
+        };
         for part in value.parts {
             before.push(part);
         }
@@ -321,7 +329,15 @@ fn either(field: &Field) -> Value {
 /// Variables of the environment whose names say that they hold credentials.
 fn named(name: &str) -> Taint {
     const MARKS: [&str; 9] = [
-        "TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL",
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "APIKEY",
+        "API_KEY",
+        "ACCESS_KEY",
+        "PRIVATE_KEY",
+        "CREDENTIAL",
     ];
     let upper = name.to_uppercase();
     if MARKS.iter().any(|mark| upper.contains(mark)) {

@@ -14,7 +14,8 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
         "zip" => zip,
         "unzip" | "bsdunzip" | "7z" | "7za" | "7zz" | "unrar" | "unar" | "cabextract" => unpack,
         "cpio" | "ar" | "pax" => cpio,
-        "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "zstd" | "unzstd" | "lz4" | "brotli" | "compress" | "pigz" => compress,
+        "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "zstd" | "unzstd" | "lz4"
+        | "brotli" | "compress" | "pigz" => compress,
         _ => return None,
     })
 }
@@ -38,7 +39,16 @@ fn tar(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         Order::Any,
     );
     let mut inside = state.clone();
-    for program in parsed.values(&["I", "use-compress-program", "to-command", "F", "new-volume-script", "info-script", "rsh-command", "rmt-command"]) {
+    for program in parsed.values(&[
+        "I",
+        "use-compress-program",
+        "to-command",
+        "F",
+        "new-volume-script",
+        "info-script",
+        "rsh-command",
+        "rmt-command",
+    ]) {
         let program = program.clone();
         machine.code_word(&program, &mut state.clone());
     }
@@ -50,7 +60,11 @@ fn tar(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     }
     let has = |letter: &str, long: &str| parsed.has(&[letter, long]);
     let extracts = has("x", "extract") || parsed.has(&["get"]);
-    let creates = has("c", "create") || has("r", "append") || has("u", "update") || has("A", "catenate") || parsed.has(&["delete", "concatenate"]);
+    let creates = has("c", "create")
+        || has("r", "append")
+        || has("u", "update")
+        || has("A", "catenate")
+        || parsed.has(&["delete", "concatenate"]);
     for folder in parsed.values(&["C", "directory"]) {
         let role = if extracts { Role::Write } else { Role::Read };
         let path = machine.path(role, folder, state).path;
@@ -141,7 +155,15 @@ fn unpack(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
             if text.starts_with("-o") && text.len() > 2 {
                 machine.path(Role::Write, &arg.after(2), state);
             } else if !text.starts_with('-') {
-                machine.path(if reads || matches!(verb.as_str(), "x" | "e") { Role::Read } else { Role::Write }, arg, state);
+                machine.path(
+                    if reads || matches!(verb.as_str(), "x" | "e") {
+                        Role::Read
+                    } else {
+                        Role::Write
+                    },
+                    arg,
+                    state,
+                );
             }
         }
         return Out::Unknown(Taint::NONE);
@@ -163,7 +185,11 @@ fn unpack(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
 
 fn cpio(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(call.args, "D directory F file O I E H format R owner rsh-command", Order::Any);
+    let parsed = parse(
+        call.args,
+        "D directory F file O I E H format R owner rsh-command",
+        Order::Any,
+    );
     for code in parsed.values(&["rsh-command"]) {
         let code = code.clone();
         machine.code_word(&code, &mut state.clone());
@@ -187,7 +213,11 @@ fn cpio(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 
 fn compress(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(call.args, "S suffix o output T threads b M memory p q-x", Order::Any);
+    let parsed = parse(
+        call.args,
+        "S suffix o output T threads b M memory p q-x",
+        Order::Any,
+    );
     let to_output = parsed.has(&["c", "stdout", "to-stdout", "l", "list", "t", "test"]);
     let mut taint = super::input_taint(state);
     for file in parsed.values(&["o", "output"]) {

@@ -13,7 +13,11 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
 
 fn awk(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(call.args, "F field-separator v assign f file e source E exec i include l load", Order::First);
+    let parsed = parse(
+        call.args,
+        "F field-separator v assign f file e source E exec i include l load",
+        Order::First,
+    );
     let mut programs: Vec<Field> = parsed.values(&["e", "source"]).cloned().collect();
     let mut files = parsed.operands.clone();
     let by_file = parsed.has(&["f", "file", "E", "exec", "l", "load"]);
@@ -24,14 +28,18 @@ fn awk(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             Out::Unknown(_) => machine.act(&rules::opaque::OPTION),
         }
     }
-    let in_place = parsed.values(&["i", "include"]).any(|name| name.shown().contains("inplace"));
+    let in_place = parsed
+        .values(&["i", "include"])
+        .any(|name| name.shown().contains("inplace"));
     if parsed.has(&["l", "load"]) || (parsed.has(&["i", "include"]) && !in_place) {
         machine.act(&rules::opaque::OPTION);
     }
     if programs.is_empty() && !by_file && !files.is_empty() {
         programs.push(files.remove(0));
     }
-    let runs = programs.iter().any(|program| program.shown().contains("system") || program.shown().contains('|'));
+    let runs = programs
+        .iter()
+        .any(|program| program.shown().contains("system") || program.shown().contains('|'));
     for pair in parsed.values(&["v", "assign"]).filter(|_| runs) {
         let shown = pair.shown();
         machine.suspect(shown.split_once('=').map_or("", |(_, value)| value), state);
@@ -49,7 +57,12 @@ fn awk(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             }
         }
     }
-    for file in files.iter().filter(|file| !file.prefix().split_once('=').is_some_and(|(name, _)| super::builtins::plain_name(name))) {
+    for file in files.iter().filter(|file| {
+        !file
+            .prefix()
+            .split_once('=')
+            .is_some_and(|(name, _)| super::builtins::plain_name(name))
+    }) {
         if in_place {
             machine.path(Role::Write, file, state);
         } else {
@@ -65,8 +78,18 @@ fn printed(programs: &[Field]) -> Option<Out> {
         return None;
     };
     let program = program.known()?;
-    let inner = program.trim().strip_prefix("BEGIN")?.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
-    let text = inner.strip_prefix("printf").or_else(|| inner.strip_prefix("print"))?.trim().trim_end_matches(';');
+    let inner = program
+        .trim()
+        .strip_prefix("BEGIN")?
+        .trim()
+        .strip_prefix('{')?
+        .strip_suffix('}')?
+        .trim();
+    let text = inner
+        .strip_prefix("printf")
+        .or_else(|| inner.strip_prefix("print"))?
+        .trim()
+        .trim_end_matches(';');
     let text = text.strip_prefix('"')?.strip_suffix('"')?;
     (!text.contains('"')).then(|| Out::Known(crate::word::ansi_c(text) + "\n"))
 }
@@ -148,7 +171,9 @@ fn follow(machine: &mut Machine<'_>, program: &str, state: &State) {
                 } else if let Some(Token::Sign('<')) = tokens.get(at + 2) {
                     file(machine, &tokens[at + 2..], Role::Read, state);
                 }
-                if let Some(Token::Sign('|' | '&')) = at.checked_sub(1).and_then(|at| tokens.get(at)) {
+                if let Some(Token::Sign('|' | '&')) =
+                    at.checked_sub(1).and_then(|at| tokens.get(at))
+                {
                     before(machine, &tokens[..at], state);
                 }
             }
@@ -162,7 +187,12 @@ fn follow(machine: &mut Machine<'_>, program: &str, state: &State) {
             Token::Sign('>') if printing && depth == 0 => {
                 file(machine, &tokens[at + 1..], Role::Write, state);
             }
-            Token::Sign('|') if matches!(tokens.get(at + 1), Some(Token::Sign('|'))) || matches!(at.checked_sub(1).and_then(|at| tokens.get(at)), Some(Token::Sign('|'))) => {}
+            Token::Sign('|')
+                if matches!(tokens.get(at + 1), Some(Token::Sign('|')))
+                    || matches!(
+                        at.checked_sub(1).and_then(|at| tokens.get(at)),
+                        Some(Token::Sign('|'))
+                    ) => {}
             Token::Sign('|') if printing && depth == 0 => run(machine, &tokens[at + 1..], 0, state),
             _ => {}
         }
@@ -216,7 +246,11 @@ fn file(machine: &mut Machine<'_>, tokens: &[Token], role: Role, state: &State) 
         return;
     }
     if text.is_empty() || !whole {
-        machine.act(if role == Role::Write { &rules::place::WRITE_UNKNOWN } else { &rules::place::READ_UNKNOWN });
+        machine.act(if role == Role::Write {
+            &rules::place::WRITE_UNKNOWN
+        } else {
+            &rules::place::READ_UNKNOWN
+        });
         return;
     }
     if role == Role::Read {

@@ -22,9 +22,10 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
         "trap" => trap,
         "let" => evaluate,
         "test" | "[" => test,
-        "exit" | "return" | "break" | "continue" | "wait" | "jobs" | "fg" | "bg" | "disown" | "times" | "getopts"
-        | "shopt" | "umask" | "ulimit" | "hash" | "type" | "suspend" | "logout" | "bind" | "complete" | "compgen"
-        | "enable" | "history" | "fc" | "caller" | "help" | "compopt" => other,
+        "exit" | "return" | "break" | "continue" | "wait" | "jobs" | "fg" | "bg" | "disown"
+        | "times" | "getopts" | "shopt" | "umask" | "ulimit" | "hash" | "type" | "suspend"
+        | "logout" | "bind" | "complete" | "compgen" | "enable" | "history" | "fc" | "caller"
+        | "help" | "compopt" => other,
         _ => return None,
     })
 }
@@ -53,9 +54,15 @@ fn cd(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         state.folders.push(state.cwd.clone());
     }
     let target = machine.path(Role::Enter, &to, state);
-    let folder = target.path.filter(|_| !target.pattern && target.place != Place::Unknown);
+    let folder = target
+        .path
+        .filter(|_| !target.pattern && target.place != Place::Unknown);
     // A folder by a pattern is one that matches: known enough to tell what is outside.
-    let folder = if target.pattern { machine.target(&to, state).path } else { folder };
+    let folder = if target.pattern {
+        machine.target(&to, state).path
+    } else {
+        folder
+    };
     state.enter(folder);
     Out::empty()
 }
@@ -102,7 +109,11 @@ fn source(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
 /// `exec`, `command` and `builtin`: the words after them are the command.
 fn pass(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(call.args, if call.name == "exec" { "a" } else { "" }, Order::First);
+    let parsed = parse(
+        call.args,
+        if call.name == "exec" { "a" } else { "" },
+        Order::First,
+    );
     if call.name == "command" && parsed.has(&["v", "V"]) {
         return Out::Unknown(Taint::NONE);
     }
@@ -131,9 +142,13 @@ fn declare(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
             machine.partial("a variable whose name isn't known");
         }
         // `declare -x` and the like take names that were expanded, too.
-        if let Some((name, value)) = operand.known().as_deref().and_then(|text| text.split_once('=')) {
+        if let Some((name, value)) = operand
+            .known()
+            .as_deref()
+            .and_then(|text| text.split_once('='))
+        {
             let value = Field::lit(value);
-            if state.read(name) != value && crate::programs::builtins::plain_name(name) {
+            if state.read(name) != value && plain_name(name) {
                 super::environment(machine, name, &value, state);
                 state.assign(name, value);
             }
@@ -183,7 +198,11 @@ fn alias(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 
 fn read(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let valued = if call.name == "read" { "a d i n N p t u" } else { "d n O s u C c" };
+    let valued = if call.name == "read" {
+        "a d i n N p t u"
+    } else {
+        "d n O s u C c"
+    };
     let parsed = parse(call.args, valued, Order::First);
     for callback in parsed.values(&["C"]) {
         let callback = callback.clone();
@@ -215,7 +234,10 @@ fn read(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                 state.assign(name, Field::unknown(taint));
             }
             if names.is_empty() {
-                state.assign(if as_list { "MAPFILE" } else { "REPLY" }, Field::unknown(taint));
+                state.assign(
+                    if as_list { "MAPFILE" } else { "REPLY" },
+                    Field::unknown(taint),
+                );
             }
         }
     }
@@ -227,7 +249,11 @@ fn give(line: &str, names: &[String], as_list: bool, by_line: bool, state: &mut 
     let ifs = state.ifs();
     if as_list {
         let separate = |c: char| if by_line { c == '\n' } else { ifs.contains(c) };
-        let words = line.split(separate).filter(|word| !word.is_empty()).map(Field::lit).collect();
+        let words = line
+            .split(separate)
+            .filter(|word| !word.is_empty())
+            .map(Field::lit)
+            .collect();
         let name = names.last().map_or("MAPFILE", String::as_str);
         state.assign_list(name, words);
         return;
@@ -238,7 +264,9 @@ fn give(line: &str, names: &[String], as_list: bool, by_line: bool, state: &mut 
         return;
     };
     for name in first {
-        let (word, left) = rest.split_once(|c: char| ifs.contains(c)).unwrap_or((rest, ""));
+        let (word, left) = rest
+            .split_once(|c: char| ifs.contains(c))
+            .unwrap_or((rest, ""));
         state.assign(name, Field::lit(word));
         rest = left.trim_start_matches(|c: char| ifs.contains(c) && c.is_whitespace());
     }
@@ -249,7 +277,11 @@ fn positional(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> 
     machine.ran(call.name);
     if call.name == "shift" {
         let count = known_words(call.args)
-            .and_then(|words| words.first().map_or(Some(1), |word| word.parse::<usize>().ok()))
+            .and_then(|words| {
+                words
+                    .first()
+                    .map_or(Some(1), |word| word.parse::<usize>().ok())
+            })
             .unwrap_or(1);
         state.positional.drain(..count.min(state.positional.len()));
         return Out::empty();
@@ -259,7 +291,12 @@ fn positional(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> 
         return Out::Unknown(Taint::SECRET);
     }
     let parsed = parse(call.args, "o", Order::First);
-    if !parsed.operands.is_empty() || call.args.iter().any(|arg| arg.known().as_deref() == Some("--")) {
+    if !parsed.operands.is_empty()
+        || call
+            .args
+            .iter()
+            .any(|arg| arg.known().as_deref() == Some("--"))
+    {
         state.positional = parsed.operands;
         state.positional_known = true;
     }
@@ -302,7 +339,11 @@ fn other(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
     match call.name {
         "history" => {
-            if call.args.iter().any(|arg| matches!(arg.prefix().as_str(), "-c" | "-w" | "-d" | "-a")) {
+            if call
+                .args
+                .iter()
+                .any(|arg| matches!(arg.prefix().as_str(), "-c" | "-w" | "-d" | "-a"))
+            {
                 machine.act(&rules::destructive::EMPTIED);
             }
             machine.act(&rules::secret::ENVIRONMENT);
@@ -322,7 +363,11 @@ fn other(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                 let code = text.split_once(':').map_or(text.as_str(), |(_, code)| code);
                 machine.suspect(code.trim().trim_matches('"'), state);
             }
-            if call.args.iter().any(|arg| arg.prefix().starts_with("-C") || arg.prefix().starts_with("-x")) {
+            if call
+                .args
+                .iter()
+                .any(|arg| arg.prefix().starts_with("-C") || arg.prefix().starts_with("-x"))
+            {
                 machine.act(&rules::opaque::OPTION);
             }
         }

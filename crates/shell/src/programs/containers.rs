@@ -10,7 +10,24 @@ use crate::value::{Field, Out, Taint};
 pub(super) fn handler(name: &str) -> Option<Handler> {
     matches!(
         name,
-        "docker" | "podman" | "nerdctl" | "docker-compose" | "podman-compose" | "buildah" | "lxc" | "lxd" | "crictl" | "ctr" | "colima" | "limactl" | "multipass" | "distrobox" | "toolbox" | "incus" | "apptainer" | "singularity"
+        "docker"
+            | "podman"
+            | "nerdctl"
+            | "docker-compose"
+            | "podman-compose"
+            | "buildah"
+            | "lxc"
+            | "lxd"
+            | "crictl"
+            | "ctr"
+            | "colima"
+            | "limactl"
+            | "multipass"
+            | "distrobox"
+            | "toolbox"
+            | "incus"
+            | "apptainer"
+            | "singularity"
     )
     .then_some(run as Handler)
 }
@@ -19,34 +36,102 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
     let words: Vec<String> = call.args.iter().map(Field::shown).collect();
     let line = words.join(" ");
-    let plain: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+    let plain: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
     let verb = plain.first().copied().unwrap_or_default();
     let second = plain.get(1).copied().unwrap_or_default();
-    if matches!(line.as_str(), "version" | "--version" | "-v" | "help" | "context ls" | "buildx version" | "compose version") {
+    if matches!(
+        line.as_str(),
+        "version"
+            | "--version"
+            | "-v"
+            | "help"
+            | "context ls"
+            | "buildx version"
+            | "compose version"
+    ) {
         return Out::Unknown(Taint::NONE);
     }
     let has = |flags: &[&str]| words.iter().any(|word| flags.contains(&word.as_str()));
-    if matches!(verb, "run" | "create" | "exec" | "compose" | "container" | "service" | "build") || call.name.ends_with("compose") || matches!(call.name, "apptainer" | "singularity") {
+    if matches!(
+        verb,
+        "run" | "create" | "exec" | "compose" | "container" | "service" | "build"
+    ) || call.name.ends_with("compose")
+        || matches!(call.name, "apptainer" | "singularity")
+    {
         handed(machine, call.args, state);
     }
     let destroys = match (verb, second) {
-        ("system" | "volume" | "image" | "container" | "network" | "builder" | "buildx" | "images", "prune" | "rm" | "remove" | "reset") => true,
+        (
+            "system" | "volume" | "image" | "container" | "network" | "builder" | "buildx"
+            | "images",
+            "prune" | "rm" | "remove" | "reset",
+        ) => true,
         ("rmi", _) => true,
-        ("swarm", "leave") | ("stack", "rm") | ("service", "rm") | ("secret", "rm") | ("node", "rm") | ("config", "rm") | ("machine", "rm") | ("context", "rm") | ("plugin", "rm") => true,
-        ("rm" | "delete" | "destroy", _) => has(&["-f", "--force", "-v", "--volumes", "-fv", "-vf", "-rf", "-a", "--all"]) || line.contains('…') || call.name == "lxc" || call.name == "incus",
+        ("swarm", "leave")
+        | ("stack", "rm")
+        | ("service", "rm")
+        | ("secret", "rm")
+        | ("node", "rm")
+        | ("config", "rm")
+        | ("machine", "rm")
+        | ("context", "rm")
+        | ("plugin", "rm") => true,
+        ("rm" | "delete" | "destroy", _) => {
+            has(&[
+                "-f",
+                "--force",
+                "-v",
+                "--volumes",
+                "-fv",
+                "-vf",
+                "-rf",
+                "-a",
+                "--all",
+            ]) || line.contains('…')
+                || call.name == "lxc"
+                || call.name == "incus"
+        }
         ("compose", "down") | ("down", _) => has(&["-v", "--volumes", "--rmi"]),
         ("compose", "rm") => has(&["-v", "-f", "-fv", "-fsv", "-sf"]),
         _ => false,
     };
     machine.act(if destroys {
         &container::DESTROY
-    } else if matches!(verb, "ps" | "images" | "logs" | "inspect" | "stats" | "info" | "top" | "port" | "history" | "events" | "df" | "search" | "list" | "ls" | "diff") || matches!(second, "ls" | "list" | "inspect" | "ps" | "logs" | "config" | "images" | "df") {
+    } else if matches!(
+        verb,
+        "ps" | "images"
+            | "logs"
+            | "inspect"
+            | "stats"
+            | "info"
+            | "top"
+            | "port"
+            | "history"
+            | "events"
+            | "df"
+            | "search"
+            | "list"
+            | "ls"
+            | "diff"
+    ) || matches!(
+        second,
+        "ls" | "list" | "inspect" | "ps" | "logs" | "config" | "images" | "df"
+    ) {
         &container::LOOK
     } else {
         &container::RUN
     });
     if matches!(verb, "cp" | "export" | "save") {
-        let operands: Vec<&Field> = call.args.iter().filter(|arg| !arg.prefix().starts_with('-')).skip(1).collect();
+        let operands: Vec<&Field> = call
+            .args
+            .iter()
+            .filter(|arg| !arg.prefix().starts_with('-'))
+            .skip(1)
+            .collect();
         if let [from, to] = operands.as_slice() {
             if !super::net::is_remote(from) {
                 machine.read_file(from, state);
@@ -76,7 +161,9 @@ fn handed(machine: &mut Machine<'_>, args: &[Field], state: &State) {
     while let Some(arg) = args.get(at) {
         let text = arg.prefix();
         let (name, mut value) = match text.split_once('=') {
-            Some((name, _)) if name.starts_with('-') => (name.to_owned(), Some(arg.after(name.len() + 1))),
+            Some((name, _)) if name.starts_with('-') => {
+                (name.to_owned(), Some(arg.after(name.len() + 1)))
+            }
             _ => (text.clone(), None),
         };
         let attached = name.starts_with("-v") && !name.starts_with("--") && name.len() > 2;
@@ -95,7 +182,10 @@ fn handed(machine: &mut Machine<'_>, args: &[Field], state: &State) {
                 if let Some(value) = value.or_else(next) {
                     let shown = value.shown();
                     for part in shown.split(',') {
-                        if let Some(source) = part.strip_prefix("source=").or_else(|| part.strip_prefix("src=")) {
+                        if let Some(source) = part
+                            .strip_prefix("source=")
+                            .or_else(|| part.strip_prefix("src="))
+                        {
                             mounted(machine, &Field::lit(&format!("{source}:/x")), state);
                         }
                     }
@@ -103,20 +193,31 @@ fn handed(machine: &mut Machine<'_>, args: &[Field], state: &State) {
             }
             "--privileged" | "--device" | "--cgroup-parent" => machine.act(&container::HOST),
             "--cap-add" | "--security-opt" => {
-                let value = value.or_else(next).map(|value| value.shown().to_uppercase()).unwrap_or_default();
-                if value.contains("ALL") || value.contains("SYS_") || value.contains("UNCONFINED") || value.contains("DAC_") || value.contains("NET_ADMIN") || value.contains("DISABLE") {
+                let value = value
+                    .or_else(next)
+                    .map(|value| value.shown().to_uppercase())
+                    .unwrap_or_default();
+                if value.contains("ALL")
+                    || value.contains("SYS_")
+                    || value.contains("UNCONFINED")
+                    || value.contains("DAC_")
+                    || value.contains("NET_ADMIN")
+                    || value.contains("DISABLE")
+                {
                     machine.act(&container::HOST);
                 }
             }
-            "--pid" | "--ipc" | "--uts" | "--userns" | "--cgroupns" => {
-                if value.or_else(next).is_some_and(|value| value.shown() == "host") {
-                    machine.act(&container::HOST);
-                }
-            }
-            "--net" | "--network" => {
-                if value.or_else(next).is_some_and(|value| value.shown() == "host") {
-                    machine.act(&rules::network::LISTEN);
-                }
+            "--pid" | "--ipc" | "--uts" | "--userns" | "--cgroupns" | "--net" | "--network"
+                if value
+                    .clone()
+                    .or_else(next)
+                    .is_some_and(|value| value.shown() == "host") =>
+            {
+                machine.act(if key.starts_with("--net") {
+                    &rules::network::LISTEN
+                } else {
+                    &container::HOST
+                });
             }
             "--env-file" | "-f" | "--file" => {
                 if let Some(file) = value.or_else(next) {

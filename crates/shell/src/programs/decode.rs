@@ -73,7 +73,10 @@ pub(super) fn hex(text: &str) -> String {
         .filter_map(|c| c.to_digit(16))
         .filter_map(|digit| u8::try_from(digit).ok())
         .collect();
-    let bytes: Vec<u8> = digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+    let bytes: Vec<u8> = digits
+        .chunks_exact(2)
+        .map(|pair| pair[0] << 4 | pair[1])
+        .collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -124,7 +127,9 @@ pub(super) fn translate(text: &str, from: &str, to: &str, complement: bool) -> S
 /// What `tr -d` makes of text.
 pub(super) fn delete(text: &str, what: &str, complement: bool) -> String {
     let what = set(what);
-    text.chars().filter(|c| what.contains(c) == complement).collect()
+    text.chars()
+        .filter(|c| what.contains(c) == complement)
+        .collect()
 }
 
 /// What `printf` writes; `None` when it can't be told.
@@ -146,7 +151,10 @@ pub(super) fn printf(format: &str, args: &[String]) -> Option<String> {
             literal.clear();
             at += 1;
             let start = at;
-            while chars.get(at).is_some_and(|c| "-+ #0123456789.'".contains(*c)) {
+            while chars
+                .get(at)
+                .is_some_and(|c| "-+ #0123456789.'".contains(*c))
+            {
                 at += 1;
             }
             let flags: String = chars[start..at].iter().collect();
@@ -156,12 +164,17 @@ pub(super) fn printf(format: &str, args: &[String]) -> Option<String> {
                 out.push('%');
                 continue;
             }
-            let arg = args_left.split_first().map_or(String::new(), |(first, rest)| {
-                args_left = rest;
-                first.clone()
-            });
+            let arg = args_left
+                .split_first()
+                .map_or(String::new(), |(first, rest)| {
+                    args_left = rest;
+                    first.clone()
+                });
             match kind {
-                's' => match flags.strip_prefix('.').and_then(|width| width.parse::<usize>().ok()) {
+                's' => match flags
+                    .strip_prefix('.')
+                    .and_then(|width| width.parse::<usize>().ok())
+                {
                     Some(width) => out.extend(arg.chars().take(width)),
                     None => out.push_str(&arg),
                 },
@@ -207,7 +220,10 @@ mod tests {
         assert_eq!(hex("726d202d7266202f"), "rm -rf /");
         assert_eq!(translate("sn -sg /", "a-z", "z-za-y", false), "rm -rf /");
         assert_eq!(delete("rXmX -rf /", "X", false), "rm -rf /");
-        assert_eq!(printf("rm -rf %s\\n", &["/".to_owned()]).unwrap(), "rm -rf /\n");
+        assert_eq!(
+            printf("rm -rf %s\\n", &["/".to_owned()]).unwrap(),
+            "rm -rf /\n"
+        );
         assert_eq!(printf("\\x72m", &[]).unwrap(), "rm");
     }
 }

@@ -12,8 +12,10 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
         "emacs" | "emacsclient" => emacs,
         "less" | "more" | "most" | "pg" | "zless" | "bzless" | "xzless" => pager,
         "man" | "apropos" | "whatis" | "info" => man,
-        "nano" | "pico" | "micro" | "hx" | "helix" | "joe" | "mcedit" | "code" | "subl" | "gedit" | "kate" | "kak" | "jed" | "ne" | "zed" => editor,
-        "top" | "htop" | "btop" | "ranger" | "nnn" | "gdb" | "lldb" | "fzf" | "dialog" | "whiptail" | "iotop" | "nethogs" | "glances" | "k9s-none" => interactive,
+        "nano" | "pico" | "micro" | "hx" | "helix" | "joe" | "mcedit" | "code" | "subl"
+        | "gedit" | "kate" | "kak" | "jed" | "ne" | "zed" => editor,
+        "top" | "htop" | "btop" | "ranger" | "nnn" | "gdb" | "lldb" | "fzf" | "dialog"
+        | "whiptail" | "iotop" | "nethogs" | "glances" | "k9s-none" => interactive,
         _ => return None,
     })
 }
@@ -42,7 +44,15 @@ fn vim(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             _ if text.starts_with('+') => commands(machine, &text[1..], state),
             _ if text.starts_with('-') => {}
             _ => {
-                machine.path(if call.name == "view" { Role::Read } else { Role::Write }, arg, state);
+                machine.path(
+                    if call.name == "view" {
+                        Role::Read
+                    } else {
+                        Role::Write
+                    },
+                    arg,
+                    state,
+                );
             }
         }
         at += 1;
@@ -63,7 +73,9 @@ fn commands(machine: &mut Machine<'_>, text: &str, state: &State) {
         if let Some(code) = bang {
             machine.inner(code, &mut state.clone());
         }
-        for word in ["w ", "w! ", "write ", "write! ", "sav ", "saveas ", "wq ", "wq! ", "update "] {
+        for word in [
+            "w ", "w! ", "write ", "write! ", "sav ", "saveas ", "wq ", "wq! ", "update ",
+        ] {
             if let Some(file) = command.strip_prefix(word)
                 && !file.trim().starts_with('!')
             {
@@ -77,7 +89,23 @@ fn commands(machine: &mut Machine<'_>, text: &str, state: &State) {
                 machine.path(Role::Read, &Field::lit(file.trim()), state);
             }
         }
-        if ["call", "lua", "py", "python", "ruby", "perl", "echo system", "silent", "terminal", "term", "let", "exe"].iter().any(|word| command.starts_with(word)) {
+        if [
+            "call",
+            "lua",
+            "py",
+            "python",
+            "ruby",
+            "perl",
+            "echo system",
+            "silent",
+            "terminal",
+            "term",
+            "let",
+            "exe",
+        ]
+        .iter()
+        .any(|word| command.starts_with(word))
+        {
             super::inline::scan(machine, command, "vim", state);
             let rest = command.split_once(' ').map_or("", |(_, rest)| rest);
             machine.suspect(rest.trim_start_matches('!'), state);
@@ -105,10 +133,16 @@ fn pager(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             let command = command.trim_start_matches('+');
             match command.strip_prefix(['!', '|', '#']) {
                 Some(code) => machine.inner(code, &mut state.clone()),
-                None if command.starts_with('v') || command.starts_with(':') => machine.act(&rules::opaque::INTERACTIVE),
+                None if command.starts_with('v') || command.starts_with(':') => {
+                    machine.act(&rules::opaque::INTERACTIVE)
+                }
                 None => {}
             }
-        } else if text.starts_with("-o") || text.starts_with("-O") || text.starts_with("--log-file") || text.starts_with("--LOG-FILE") {
+        } else if text.starts_with("-o")
+            || text.starts_with("-O")
+            || text.starts_with("--log-file")
+            || text.starts_with("--LOG-FILE")
+        {
             let cut = text.find('=').map_or(2, |at| at + 1);
             let file = arg.after(cut);
             if file.parts.is_empty() {
@@ -127,7 +161,11 @@ fn pager(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             }
         }
     }
-    state.input.clone().filter(|_| call.args.is_empty()).unwrap_or(Out::Unknown(super::input_taint(state)))
+    state
+        .input
+        .clone()
+        .filter(|_| call.args.is_empty())
+        .unwrap_or(Out::Unknown(super::input_taint(state)))
 }
 
 fn man(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
@@ -138,11 +176,16 @@ fn man(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         let code = match text.as_str() {
             "-P" | "--pager" | "-H" | "--html" | "--preprocessor" => {
                 at += 1;
-                call.args.get(at).cloned().filter(|_| text != "-H" && text != "--html")
+                call.args
+                    .get(at)
+                    .cloned()
+                    .filter(|_| text != "-H" && text != "--html")
             }
             _ if text.starts_with("--pager=") => Some(arg.after(8)),
             _ if text.starts_with("--html=") => Some(arg.after(7)),
-            _ if text.starts_with("-P") || (text.starts_with("-H") && text.len() > 2) => Some(arg.after(2)),
+            _ if text.starts_with("-P") || (text.starts_with("-H") && text.len() > 2) => {
+                Some(arg.after(2))
+            }
             "-C" | "--config-file" | "-l" | "--local-file" | "-M" | "--manpath" => {
                 at += 1;
                 if let Some(file) = call.args.get(at) {
@@ -170,7 +213,11 @@ fn man(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 
 fn editor(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.act(&rules::opaque::INTERACTIVE);
-    for arg in call.args.iter().filter(|arg| !arg.prefix().starts_with(['-', '+'])) {
+    for arg in call
+        .args
+        .iter()
+        .filter(|arg| !arg.prefix().starts_with(['-', '+']))
+    {
         machine.path(Role::Write, arg, state);
     }
     for arg in call.args {
@@ -184,8 +231,16 @@ fn interactive(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) ->
     machine.act(&rules::opaque::INTERACTIVE);
     for arg in call.args {
         let text = arg.shown();
-        for piece in [text.as_str(), text.trim_start_matches("shell "), text.trim_start_matches('!'), text.split_once(':').map_or("", |(_, rest)| rest)] {
-            machine.suspect(piece.trim_start_matches("execute(").trim_end_matches(')'), state);
+        for piece in [
+            text.as_str(),
+            text.trim_start_matches("shell "),
+            text.trim_start_matches('!'),
+            text.split_once(':').map_or("", |(_, rest)| rest),
+        ] {
+            machine.suspect(
+                piece.trim_start_matches("execute(").trim_end_matches(')'),
+                state,
+            );
         }
     }
     super::suspect_tail(machine, call.args, state);

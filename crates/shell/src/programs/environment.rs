@@ -1,38 +1,37 @@
 //! Variables that decide what other programs run.
 
+use super::lists;
 use crate::machine::{Machine, State};
 use crate::rules;
 use crate::value::Field;
 use crate::word::How;
 
 /// Variables whose value some program runs as a command.
-const COMMANDS: &[&str] = &[
-    "PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND",
-    "GIT_SSH", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND",
-    "PROMPT_COMMAND", "LESSOPEN", "LESSCLOSE", "BROWSER", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "FCEDIT", "KUBE_EDITOR",
-    "PSQL_PAGER", "BAT_PAGER", "DELTA_PAGER", "AWS_PAGER", "GH_PAGER", "SYSTEMD_PAGER", "SYSTEMD_EDITOR", "HGEDITOR",
-    "RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "SHELL", "MAKE_SHELL", "PSQL_EDITOR",
-    "CC", "CXX", "LD", "TEXEDIT", "MANROFFOPT", "GH_EDITOR", "GH_BROWSER",
-];
+const COMMANDS: &str = "PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH_COMMAND GIT_SSH \
+    GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND PROMPT_COMMAND \
+    LESSOPEN LESSCLOSE BROWSER RSYNC_RSH CVS_RSH SVN_SSH FCEDIT KUBE_EDITOR PSQL_PAGER BAT_PAGER \
+    DELTA_PAGER AWS_PAGER GH_PAGER SYSTEMD_PAGER SYSTEMD_EDITOR HGEDITOR RUSTC_WRAPPER \
+    CARGO_BUILD_RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER SHELL MAKE_SHELL PSQL_EDITOR CC CXX LD \
+    TEXEDIT MANROFFOPT GH_EDITOR GH_BROWSER";
 
 /// Variables that are expanded as a prompt is.
 const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
 
 /// Variables that make programs load code, or read configuration that runs code.
-const LOADERS: &[&str] = &[
-    "BASH_ENV", "ENV", "ZDOTDIR", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES",
-    "DYLD_LIBRARY_PATH", "NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "PYTHONBREAKPOINT",
-    "PERL5LIB", "PERL5OPT", "PERL5DB", "RUBYOPT", "RUBYLIB", "GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_DIR", "GIT_WORK_TREE",
-    "GCONV_PATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "INPUTRC", "VIMINIT", "EXINIT", "VIMRUNTIME",
-    "RUSTFLAGS", "MAKEFLAGS", "TAR_OPTIONS", "XDG_CONFIG_HOME", "HOME", "GNUPGHOME", "KUBECONFIG", "DOCKER_HOST",
-    "BASHOPTS", "SHELLOPTS", "HISTFILE", "npm_config_script_shell", "NPM_CONFIG_SCRIPT_SHELL", "EMACSLOADPATH",
-    "LUA_INIT", "RIPGREP_CONFIG_PATH", "LESS", "LESSKEY", "LESSKEYIN", "ACKRC", "ACK_OPTIONS", "FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "MANOPT", "GREP_OPTIONS", "AWKPATH", "AWKLIBPATH", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
-];
+const LOADERS: &str = "BASH_ENV ENV ZDOTDIR LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES \
+    DYLD_LIBRARY_PATH NODE_OPTIONS NODE_PATH PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT \
+    PERL5LIB PERL5OPT PERL5DB RUBYOPT RUBYLIB GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM \
+    GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_DIR GIT_WORK_TREE \
+    GCONV_PATH JAVA_TOOL_OPTIONS _JAVA_OPTIONS CLASSPATH INPUTRC VIMINIT EXINIT VIMRUNTIME \
+    RUSTFLAGS MAKEFLAGS TAR_OPTIONS XDG_CONFIG_HOME HOME GNUPGHOME KUBECONFIG DOCKER_HOST BASHOPTS \
+    SHELLOPTS HISTFILE npm_config_script_shell NPM_CONFIG_SCRIPT_SHELL EMACSLOADPATH LUA_INIT \
+    RIPGREP_CONFIG_PATH LESS LESSKEY LESSKEYIN ACKRC ACK_OPTIONS FZF_DEFAULT_COMMAND \
+    FZF_DEFAULT_OPTS MANOPT GREP_OPTIONS AWKPATH AWKLIBPATH http_proxy https_proxy HTTP_PROXY \
+    HTTPS_PROXY ALL_PROXY";
 
 /// Notes what it means that a variable is set.
 pub(crate) fn environment(machine: &mut Machine<'_>, name: &str, value: &Field, state: &mut State) {
-    if COMMANDS.contains(&name) || name.starts_with("GIT_CONFIG_VALUE_") {
+    if lists(COMMANDS, name) || name.starts_with("GIT_CONFIG_VALUE_") {
         let text = value.known().map(|text| text.into_owned());
         match text {
             Some(text) if text.is_empty() => {}
@@ -52,7 +51,9 @@ pub(crate) fn environment(machine: &mut Machine<'_>, name: &str, value: &Field, 
         if !is_plain_path(value) {
             machine.act(&rules::persistence::ENVIRONMENT);
         }
-    } else if LOADERS.contains(&name) && !(name == "LESS" && value.known().is_some_and(|text| !text.contains('+'))) {
+    } else if lists(LOADERS, name)
+        && !(name == "LESS" && value.known().is_some_and(|text| !text.contains('+')))
+    {
         if value.known().is_none_or(|text| !text.is_empty()) {
             machine.act(&rules::persistence::ENVIRONMENT);
         }
@@ -69,8 +70,15 @@ fn is_plain_path(value: &Field) -> bool {
     text.split(':').all(|folder| {
         folder == "…"
             || [
-                "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin",
-                "/usr/local/go/bin", "/snap/bin",
+                "/bin",
+                "/sbin",
+                "/usr/bin",
+                "/usr/sbin",
+                "/usr/local/bin",
+                "/usr/local/sbin",
+                "/opt/homebrew/bin",
+                "/usr/local/go/bin",
+                "/snap/bin",
             ]
             .contains(&folder)
             || folder.ends_with("/.cargo/bin")

@@ -1,6 +1,7 @@
 //! Programs that make, change and remove files.
 
 use super::Handler;
+use super::attributes::is_setuid;
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
 use crate::options::{Order, Parsed, parse};
@@ -17,8 +18,6 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
         "rsync" => rsync,
         "tee" | "sponge" => tee,
         "dd" => dd,
-        "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "setfattr" => attributes,
-        "shred" | "truncate" | "wipe" => empty,
         "touch" | "mkdir" | "mkfifo" | "mknod" | "mktemp" => make,
         _ => return None,
     })
@@ -30,7 +29,9 @@ fn remove(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
     let mut operands = parsed.operands.as_slice();
     if call.name == "gio" {
         match operands.split_first() {
-            Some((verb, rest)) if matches!(verb.shown().as_str(), "trash" | "remove") => operands = rest,
+            Some((verb, rest)) if matches!(verb.shown().as_str(), "trash" | "remove") => {
+                operands = rest
+            }
             _ => {
                 machine.act(&rules::opaque::OPTION);
                 return Out::Unknown(Taint::NONE);
@@ -67,11 +68,28 @@ fn ends(parsed: &Parsed) -> (Vec<Field>, Option<Field>) {
 }
 
 /// Notes what is written where one source lands in a destination: it may be a folder.
-pub(super) fn landed(machine: &mut Machine<'_>, source: Option<&Field>, to: &Field, state: &mut State) {
+pub(super) fn landed(
+    machine: &mut Machine<'_>,
+    source: Option<&Field>,
+    to: &Field,
+    state: &mut State,
+) {
     let target = machine.path(Role::Write, to, state);
-    let name = source.and_then(|source| source.known().map(|text| text.trim_end_matches('/').to_owned()));
-    let base = name.as_deref().and_then(|name| name.rsplit('/').next()).unwrap_or_default().to_owned();
-    if matches!(target.place, Place::Whole | Place::Inside | Place::GitInternal | Place::History) && !base.is_empty() {
+    let name = source.and_then(|source| {
+        source
+            .known()
+            .map(|text| text.trim_end_matches('/').to_owned())
+    });
+    let base = name
+        .as_deref()
+        .and_then(|name| name.rsplit('/').next())
+        .unwrap_or_default()
+        .to_owned();
+    if matches!(
+        target.place,
+        Place::Whole | Place::Inside | Place::GitInternal | Place::History
+    ) && !base.is_empty()
+    {
         let mut below = to.clone();
         below.push(Part::Lit {
             text: format!("/{base}"),
@@ -87,7 +105,9 @@ pub(super) fn landed(machine: &mut Machine<'_>, source: Option<&Field>, to: &Fie
     if let (Some(path), Some(from)) = (target.path, content)
         && let Out::Known(text) = machine.content(&from, state)
     {
-        state.files.insert(format!("{path}/{base}"), Out::Known(text.clone()));
+        state
+            .files
+            .insert(format!("{path}/{base}"), Out::Known(text.clone()));
         state.files.insert(path, Out::Known(text));
     }
 }
@@ -164,14 +184,19 @@ fn link(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     if to.is_none()
         && let Some(source) = sources.first()
     {
-        to = source.known().and_then(|text| text.rsplit('/').next().map(Field::lit));
+        to = source
+            .known()
+            .and_then(|text| text.rsplit('/').next().map(Field::lit));
     }
     let symbolic = parsed.has(&["s", "symbolic"]);
     for source in &mut sources {
         // A relative link leads from where it lies.
         if symbolic
             && !source.prefix().starts_with('/')
-            && let Some(folder) = to.as_ref().and_then(|to| to.known().and_then(|to| to.rsplit_once('/').map(|(folder, _)| folder.to_owned())))
+            && let Some(folder) = to.as_ref().and_then(|to| {
+                to.known()
+                    .and_then(|to| to.rsplit_once('/').map(|(folder, _)| folder.to_owned()))
+            })
         {
             let mut moved = Field::lit(&format!("{folder}/"));
             for part in source.parts.clone() {
@@ -193,7 +218,10 @@ fn linked(machine: &mut Machine<'_>, source: Option<&Field>, to: &Field, state: 
     let Some(source) = source else {
         return;
     };
-    let (from, at) = (machine.target(source, state).path, machine.target(to, state).path);
+    let (from, at) = (
+        machine.target(source, state).path,
+        machine.target(to, state).path,
+    );
     if let (Some(from), Some(at)) = (from, at)
         && state.links.len() < 16
         && from != at
@@ -224,12 +252,21 @@ fn rsync(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         let path = path.clone();
         machine.path(Role::Write, &path, state);
     }
-    for path in parsed.values(&["files-from", "exclude-from", "include-from", "password-file", "read-batch"]) {
+    for path in parsed.values(&[
+        "files-from",
+        "exclude-from",
+        "include-from",
+        "password-file",
+        "read-batch",
+    ]) {
         let path = path.clone();
         machine.path(Role::Read, &path, state);
     }
     let (sources, to) = ends(&parsed);
-    let deletes = parsed.options.iter().any(|given| given.name.starts_with("del"));
+    let deletes = parsed
+        .options
+        .iter()
+        .any(|given| given.name.starts_with("del"));
     let mut remote = false;
     let mut secret = false;
     for source in &sources {
@@ -299,102 +336,50 @@ fn dd(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     if writes { Out::empty() } else { out }
 }
 
-fn is_setuid(mode: &str) -> bool {
-    let octal = mode.len() > 3 && mode.chars().all(|c| c.is_digit(8));
-    if octal {
-        let digit = mode.trim_start_matches('0').chars().next().filter(|_| mode.trim_start_matches('0').len() > 3);
-        return digit.is_some_and(|digit| matches!(digit, '2' | '4' | '6' | '7' | '3' | '5'));
-    }
-    mode.split(',').any(|part| {
-        let adds = part.split_once(['+', '=']);
-        adds.is_some_and(|(who, what)| what.contains('s') && who.chars().all(|c| "ugoa".contains(c)))
-    })
-}
-
-fn is_open_to_all(mode: &str) -> bool {
-    matches!(mode, "777" | "0777" | "666" | "0666" | "a+rwx" | "a+w" | "o+w" | "+rwx" | "a=rwx" | "ugo+rwx" | "o+rwx" | "000" | "0000")
-}
-
-fn attributes(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
-    machine.ran(call.name);
-    // A mode such as `-x` looks like an option.
-    let parsed = parse(call.args, "reference from m modify x-file M n v", Order::Any);
-    let tree = parsed.has(&["R", "recursive"]);
-    let by_option = parsed.has(&["reference", "m", "modify", "M", "b", "k", "remove-all"]);
-    let minus_mode = call.name == "chmod" && parsed.options.iter().any(|given| "rwxst".contains(given.name.as_str()));
-    let (mode, files) = match parsed.operands.split_first() {
-        Some((mode, files)) if !by_option && !minus_mode => (Some(mode.shown()), files.to_vec()),
-        _ => (None, parsed.operands.clone()),
-    };
-    for reference in parsed.values(&["reference"]) {
-        let reference = reference.clone();
-        machine.path(Role::Read, &reference, state);
-    }
-    if let Some(mode) = &mode {
-        if call.name == "chmod" && is_setuid(mode) {
-            machine.act(&rules::privilege::SETUID);
-        }
-        if tree && call.name == "chmod" && is_open_to_all(mode) {
-            machine.act(&rules::destructive::ATTRIBUTES_TREE);
-        }
-    }
-    if tree && call.name != "chmod" {
-        machine.act(&rules::destructive::ATTRIBUTES_TREE);
-    }
-    if call.name == "chattr" {
-        machine.act(&rules::privilege::RAISE);
-    }
-    let role = if tree { Role::AttributesTree } else { Role::Attributes };
-    for file in &files {
-        machine.path(role, file, state);
-    }
-    Out::empty()
-}
-
-fn empty(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
-    machine.ran(call.name);
-    let parsed = parse(call.args, "s n size r reference iterations random-source o-file remove-how", Order::Any);
-    for operand in &parsed.operands {
-        let place = machine.target(operand, state).place;
-        if call.name == "truncate" {
-            machine.path(Role::Write, operand, state);
-            continue;
-        }
-        if matches!(place, Place::Inside | Place::Protected(_)) {
-            machine.act(&rules::destructive::EMPTIED);
-        }
-        machine.path(Role::Delete, operand, state);
-        if place == Place::Device {
-            machine.act(&rules::destructive::DEVICE);
-        }
-    }
-    Out::empty()
-}
-
 fn make(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(call.args, "m mode d date t r reference Z context p-tmp tmpdir suffix", Order::Any);
+    let parsed = parse(
+        call.args,
+        "m mode d date t r reference Z context p-tmp tmpdir suffix",
+        Order::Any,
+    );
     if call.name == "mktemp" {
         // Its name is made in scratch space, which a person may want to know.
-        let here = parsed.operands.iter().any(|template| machine.target(template, state).place == Place::Inside);
+        let here = parsed
+            .operands
+            .iter()
+            .any(|template| machine.target(template, state).place == Place::Inside);
         let inside = parsed.value(&["tmpdir"]).is_some_and(|folder| {
-            matches!(machine.target(folder, state).place, Place::Inside | Place::Generated)
+            matches!(
+                machine.target(folder, state).place,
+                Place::Inside | Place::Generated
+            )
         });
         if !(here || inside) || parsed.has(&["t"]) {
             machine.act(&rules::place::WRITE_TEMP);
         }
         return Out::Unknown(Taint::NONE);
     }
-    for file in parsed.values(&["r", "reference"]).filter(|_| call.name == "touch") {
+    for file in parsed
+        .values(&["r", "reference"])
+        .filter(|_| call.name == "touch")
+    {
         let file = file.clone();
         machine.path(Role::Read, &file, state);
     }
-    for mode in parsed.values(&["m", "mode"]).filter(|_| call.name == "mkdir") {
+    for mode in parsed
+        .values(&["m", "mode"])
+        .filter(|_| call.name == "mkdir")
+    {
         if is_setuid(&mode.shown()) {
             machine.act(&rules::privilege::SETUID);
         }
     }
-    let operands = if call.name == "mknod" { parsed.operands.get(..1).unwrap_or_default() } else { &parsed.operands };
+    let operands = if call.name == "mknod" {
+        parsed.operands.get(..1).unwrap_or_default()
+    } else {
+        &parsed.operands
+    };
     for operand in operands {
         let target = machine.path(Role::Write, operand, state);
         state.made.extend(target.path);

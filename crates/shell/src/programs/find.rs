@@ -19,9 +19,35 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
 
 /// Tests and options of `find` that take no argument.
 const BARE: &[&str] = &[
-    "-print", "-print0", "-ls", "-delete", "-depth", "-d", "-xdev", "-mount", "-empty", "-executable", "-readable",
-    "-writable", "-true", "-false", "-prune", "-quit", "-not", "-a", "-o", "-and", "-or", "-follow", "-daystart",
-    "-noleaf", "-nogroup", "-nouser", "-warn", "-nowarn", "-ignore_readdir_race",
+    "-print",
+    "-print0",
+    "-ls",
+    "-delete",
+    "-depth",
+    "-d",
+    "-xdev",
+    "-mount",
+    "-empty",
+    "-executable",
+    "-readable",
+    "-writable",
+    "-true",
+    "-false",
+    "-prune",
+    "-quit",
+    "-not",
+    "-a",
+    "-o",
+    "-and",
+    "-or",
+    "-follow",
+    "-daystart",
+    "-noleaf",
+    "-nogroup",
+    "-nouser",
+    "-warn",
+    "-nowarn",
+    "-ignore_readdir_race",
 ];
 
 fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
@@ -35,7 +61,9 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             at += 2;
         } else if matches!(text.as_str(), "-H" | "-L" | "-P") || text.starts_with("-O") {
             at += 1;
-        } else if text.starts_with('-') || matches!(text.as_str(), "(" | "!" | ")") && arg.known().is_some() {
+        } else if text.starts_with('-')
+            || matches!(text.as_str(), "(" | "!" | ")") && arg.known().is_some()
+        {
             break;
         } else {
             roots.push(arg.clone());
@@ -46,12 +74,26 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         roots.push(Field::lit("."));
     }
     let narrow = args[at..].windows(2).find_map(|pair| {
-        let named = matches!(pair[0].prefix().as_str(), "-name" | "-iname" | "-path" | "-wholename" | "-regex");
+        let named = matches!(
+            pair[0].prefix().as_str(),
+            "-name" | "-iname" | "-path" | "-wholename" | "-regex"
+        );
         let pattern = pair[1].known()?.into_owned();
         (named && !glob::is_wide(&pattern)).then_some(pattern)
     });
     let bounded = args[at..].iter().any(|arg| {
-        matches!(arg.prefix().as_str(), "-mtime" | "-mmin" | "-atime" | "-ctime" | "-size" | "-empty" | "-newer" | "-user" | "-perm")
+        matches!(
+            arg.prefix().as_str(),
+            "-mtime"
+                | "-mmin"
+                | "-atime"
+                | "-ctime"
+                | "-size"
+                | "-empty"
+                | "-newer"
+                | "-user"
+                | "-perm"
+        )
     });
     let mut taint = Taint::INSIDE;
     let mut acts = false;
@@ -128,7 +170,14 @@ fn found(root: &Field, narrow: Option<&str>) -> Field {
         text: "/".to_owned(),
         quoted: true,
     });
-    field.push(Part::Pattern(narrow.unwrap_or("*").rsplit('/').next().unwrap_or("*").to_owned()));
+    field.push(Part::Pattern(
+        narrow
+            .unwrap_or("*")
+            .rsplit('/')
+            .next()
+            .unwrap_or("*")
+            .to_owned(),
+    ));
     field
 }
 
@@ -148,7 +197,13 @@ fn deleted(machine: &mut Machine<'_>, root: &Field, narrow: Option<&str>, state:
 }
 
 /// Runs a command once for a name that is found, and with the root itself as the name.
-fn executed(machine: &mut Machine<'_>, words: &[Field], root: &Field, narrow: Option<&str>, state: &mut State) {
+fn executed(
+    machine: &mut Machine<'_>,
+    words: &[Field],
+    root: &Field,
+    narrow: Option<&str>,
+    state: &mut State,
+) {
     let place = machine.target(root, state).place;
     let inside = matches!(place, Place::Whole | Place::Inside | Place::Generated);
     let name = found(root, narrow);
@@ -189,7 +244,10 @@ fn executed(machine: &mut Machine<'_>, words: &[Field], root: &Field, narrow: Op
 fn fd(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
     let at = call.args.iter().position(|arg| {
-        matches!(arg.known().as_deref(), Some("-x" | "-X" | "--exec" | "--exec-batch"))
+        matches!(
+            arg.known().as_deref(),
+            Some("-x" | "-X" | "--exec" | "--exec-batch")
+        )
     });
     let (args, command) = match at {
         Some(at) => (&call.args[..at], &call.args[at + 1..]),
@@ -209,7 +267,10 @@ fn fd(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         machine.path(Role::Read, root, state);
     }
     if !command.is_empty() {
-        let pattern = parsed.operands.first().and_then(|field| field.known().map(|text| format!("*{text}*")));
+        let pattern = parsed
+            .operands
+            .first()
+            .and_then(|field| field.known().map(|text| format!("*{text}*")));
         let mut words = command.to_vec();
         if !words.iter().any(|word| word.shown().contains('{')) {
             words.push(Field::lit("{}"));
@@ -217,7 +278,9 @@ fn fd(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         for root in &roots {
             executed(machine, &words, root, pattern.as_deref(), state);
         }
-        let removes = command.first().is_some_and(|first| first.shown().ends_with("rm"));
+        let removes = command
+            .first()
+            .is_some_and(|first| first.shown().ends_with("rm"));
         if removes {
             machine.act(&rules::destructive::BULK);
         }

@@ -1,59 +1,33 @@
 //! Code in another language: its literals are looked through for harm, and a few harmless forms are
 //! known. Nothing here proves that code is safe but `is_harmless`, which takes very little.
 
+use super::literals::literals;
+use super::marks::{HARMLESS, READS, REMOVES, RUNS, TALKS, WRITES};
 use crate::effect::Role;
 use crate::machine::{Machine, State};
 use crate::place::Place;
 use crate::rules;
 use crate::value::{Field, Part, Taint};
 
-/// Marks in code that let its literals be shell code.
-const RUNS: &[&str] = &[
-    "system", "exec", "popen", "spawn", "subprocess", "child_process", "shell_exec", "passthru", "proc_open", "qx",
-    "`", "%x", "Open3", "IO.popen", "os.execute", "execSync", "execFileSync", "pty", "Deno.Command", "Deno.run",
-    "shell-command", "call-process", "start-process", "do shell script", "Process", "ProcessBuilder", "os.cmd",
-    "Bun.$", "$`", "run(", "sh(", "Invoke-Expression", "iex", "cmd(", "io.popen", "run-program",
-];
-
-/// Marks of code that removes what its literals name.
-const REMOVES: &[&str] = &[
-    "rmtree", "rmSync", "rmdir", "unlink", "os.remove", "rm_rf", "rm_r", "FileUtils.rm", "File.delete", "Dir.delete",
-    "remove_tree", "removeSync", "rimraf", "delete-file", "delete-directory", "os.removedirs", "fs.rm", "fsp.rm",
-    "promises.rm", "Deno.remove", "File::Path", "remove_entry", "shutil.move", "truncate", "deleteRecursively",
-    "Remove-Item", "file.remove", "os.rename", "renameSync", ".delete(", "send2trash", "file delete", "emptyDir",
-    "unlinkSync", "rmdirSync", "fs.unlink", "os.unlink", "remove(", "rm(", "File.rm", "rm!(",
-];
-
-/// Marks of code that writes to what its literals name.
-const WRITES: &[&str] = &[
-    "writeFile", "appendFile", "write_text", "write_bytes", "createWriteStream", "file_put_contents", "File.write",
-    "IO.write", "fopen", "open(", "open ", "copyFile", "shutil.copy", "FileUtils.cp", "FileUtils.mv", "FileUtils.touch",
-    "File.open", "copy(", "outputFile", "os.chmod", "chmodSync", "chownSync", "os.chown", "symlink", "mkdir", "os.mkdir",
-    "makedirs", "Deno.writeTextFile", "Bun.write", "write-region", "spurt", "io.open", "touch(", "Set-Content", "chmod", "cp_r",
-    "syswrite", "Out-File", "tempnam", "os.link", "linkSync", "writeLines", "write.csv", "saveRDS", "extractall",
-];
-
-/// Marks of code that only reads.
-const READS: &[&str] = &[
-    "read", "open", "load", "cat", "file_get_contents", "slurp", "glob", "listdir", "readdir", "fopen", "require", "print", "show", "puts",
-    "environ", "walk",
-];
-
-/// Marks of code that talks to others.
-const TALKS: &[&str] = &[
-    "socket", "urllib", "requests.", "http", "fetch(", "net.", "curl_", "IO::Socket", "TCPSocket", "Net::", "LWP",
-    "aiohttp", "ftplib", "smtplib", "XMLHttpRequest", "axios", "WebSocket", "dgram", "dns.", "fsockopen", "paramiko", "telnetlib",
-];
-
 /// Looks code through for harm.
 pub(crate) fn scan(machine: &mut Machine<'_>, code: &str, language: &str, state: &State) {
     let code = code.get(..code.len().min(16_384)).unwrap_or_default();
     let mut literals = literals(code, language);
-    let decoded: Vec<String> = literals.iter().flat_map(|text| decoded(code, text)).collect();
+    let decoded: Vec<String> = literals
+        .iter()
+        .flat_map(|text| decoded(code, text))
+        .collect();
     // What is decoded may be code of the same language, or of a shell.
-    let nested = ["exec(", "eval(", "eval ", "Function(", "compile("].iter().any(|mark| code.contains(mark));
+    let nested = ["exec(", "eval(", "eval ", "Function(", "compile("]
+        .iter()
+        .any(|mark| code.contains(mark));
     let nested: Vec<String> = if nested {
-        literals.iter().filter(|text| text.contains('(') && text.len() < code.len()).take(8).cloned().collect()
+        literals
+            .iter()
+            .filter(|text| text.contains('(') && text.len() < code.len())
+            .take(8)
+            .cloned()
+            .collect()
     } else {
         Vec::new()
     };
@@ -80,19 +54,31 @@ pub(crate) fn scan(machine: &mut Machine<'_>, code: &str, language: &str, state:
         // An argument list: `['rm', '-rf', '/']`.
         for (at, text) in literals.iter().enumerate().take(16) {
             if !text.contains(char::is_whitespace) && at + 1 < literals.len() {
-                let words: Vec<Field> = literals[at..].iter().take(12).map(|text| self::home(text, &machine.world.home)).collect();
+                let words: Vec<Field> = literals[at..]
+                    .iter()
+                    .take(12)
+                    .map(|text| home(text, &machine.world.home))
+                    .collect();
                 machine.suspect_call(&words, state);
             }
         }
     }
-    let paths: Vec<String> = literals.iter().filter(|text| is_path(text)).cloned().collect();
+    let paths: Vec<String> = literals
+        .iter()
+        .filter(|text| is_path(text))
+        .cloned()
+        .collect();
     let homes = names_home(code);
     let mut secret = false;
     machine.possibly(|machine| {
         for text in paths.iter().chain(homes.iter()) {
             let text = text.trim_start_matches(['>', '<', '+', ' ']);
             let field = home(text, &machine.world.home);
-            let field = if text.contains(['*', '?']) { unquoted(text) } else { field };
+            let field = if text.contains(['*', '?']) {
+                unquoted(text)
+            } else {
+                field
+            };
             let place = machine.target(&field, state).place;
             if place == Place::Stream || place == Place::Connection {
                 continue;
@@ -108,14 +94,43 @@ pub(crate) fn scan(machine: &mut Machine<'_>, code: &str, language: &str, state:
         }
     });
     if talks {
-        let shell = code.contains("dup2") || code.contains("/bin/sh") || code.contains("/bin/bash") || code.contains("pty.spawn") || code.contains("cmd.exe");
-        let raw = ["socket", "TCPSocket", "IO::Socket", "fsockopen", "net.connect", "net.Socket", "createConnection"].iter().any(|mark| code.contains(mark));
-        let starts = ["popen", "subprocess", "child_process", "system(", "exec(", "spawn", "shell_exec", "proc_open"].iter().any(|mark| code.contains(mark));
+        let shell = code.contains("dup2")
+            || code.contains("/bin/sh")
+            || code.contains("/bin/bash")
+            || code.contains("pty.spawn")
+            || code.contains("cmd.exe");
+        let raw = [
+            "socket",
+            "TCPSocket",
+            "IO::Socket",
+            "fsockopen",
+            "net.connect",
+            "net.Socket",
+            "createConnection",
+        ]
+        .iter()
+        .any(|mark| code.contains(mark));
+        let starts = [
+            "popen",
+            "subprocess",
+            "child_process",
+            "system(",
+            "exec(",
+            "spawn",
+            "shell_exec",
+            "proc_open",
+        ]
+        .iter()
+        .any(|mark| code.contains(mark));
         if shell && (runs || code.contains("dup2") || code.contains("pipe")) || raw && starts {
             machine.act(&rules::network::REVERSE_SHELL);
         }
-        let inside = literals.iter().any(|text| machine.target(&Field::lit(text), state).place == Place::SecretInside);
-        let environment = code.contains("os.environ)") || code.contains("process.env)") || code.contains("dict(os.environ");
+        let inside = literals
+            .iter()
+            .any(|text| machine.target(&Field::lit(text), state).place == Place::SecretInside);
+        let environment = code.contains("os.environ)")
+            || code.contains("process.env)")
+            || code.contains("dict(os.environ");
         if secret || inside || environment {
             machine.act(&rules::secret::UPLOAD);
         }
@@ -132,7 +147,9 @@ pub(crate) fn scan(machine: &mut Machine<'_>, code: &str, language: &str, state:
 
 /// An argument that code is given: a path, if the code removes or writes what it is given.
 pub(super) fn argument(machine: &mut Machine<'_>, code: &str, argument: &str, state: &State) {
-    let takes = ["argv", "ARGV", "@ARGV", "$1", "<>", "shift"].iter().any(|mark| code.contains(mark));
+    let takes = ["argv", "ARGV", "@ARGV", "$1", "<>", "shift"]
+        .iter()
+        .any(|mark| code.contains(mark));
     if !takes || !is_path(argument) {
         return;
     }
@@ -161,7 +178,9 @@ fn unquoted(text: &str) -> Field {
 fn home(text: &str, home: &str) -> Field {
     match text.strip_prefix('~') {
         // Whose home it is doesn't matter: it lies outside.
-        Some(rest) if rest.is_empty() || rest.starts_with('/') => Field::lit(&format!("{home}{rest}")),
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            Field::lit(&format!("{home}{rest}"))
+        }
         _ => Field::lit(text),
     }
 }
@@ -178,9 +197,22 @@ fn is_path(text: &str) -> bool {
 /// Code that names the home folder without a literal.
 fn names_home(code: &str) -> Option<String> {
     [
-        "environ['HOME']", "environ[\"HOME\"]", "environ.get('HOME'", "getenv('HOME')", "getenv(\"HOME\")", "Path.home()",
-        "process.env.HOME", "os.homedir()", "homedir()", "Dir.home", "ENV['HOME']", "ENV[\"HOME\"]", "$ENV{HOME}",
-        "$ENV{\"HOME\"}", "getenv(HOME)", "expanduser",
+        "environ['HOME']",
+        "environ[\"HOME\"]",
+        "environ.get('HOME'",
+        "getenv('HOME')",
+        "getenv(\"HOME\")",
+        "Path.home()",
+        "process.env.HOME",
+        "os.homedir()",
+        "homedir()",
+        "Dir.home",
+        "ENV['HOME']",
+        "ENV[\"HOME\"]",
+        "$ENV{HOME}",
+        "$ENV{\"HOME\"}",
+        "getenv(HOME)",
+        "expanduser",
     ]
     .iter()
     .any(|mark| code.contains(mark))
@@ -191,7 +223,12 @@ fn names_home(code: &str) -> Option<String> {
 fn writes_to(code: &str, text: &str, language: &str) -> bool {
     let opens_only = !WRITES
         .iter()
-        .filter(|mark| !matches!(**mark, "open(" | "open " | "fopen" | "File.open" | "io.open"))
+        .filter(|mark| {
+            !matches!(
+                **mark,
+                "open(" | "open " | "fopen" | "File.open" | "io.open"
+            )
+        })
         .any(|mark| code.contains(mark));
     if !opens_only {
         return true;
@@ -199,18 +236,33 @@ fn writes_to(code: &str, text: &str, language: &str) -> bool {
     if language == "perl" {
         return text.starts_with('>') || code.contains('>');
     }
-    ["'w", "\"w", "'a", "\"a", "'r+", "\"r+", "'x", "\"x", "mode=", "O_WRONLY", "O_CREAT", "O_RDWR"]
-        .iter()
-        .any(|mark| code.contains(mark))
+    [
+        "'w", "\"w", "'a", "\"a", "'r+", "\"r+", "'x", "\"x", "mode=", "O_WRONLY", "O_CREAT",
+        "O_RDWR",
+    ]
+    .iter()
+    .any(|mark| code.contains(mark))
 }
 
 /// What code prints that does nothing but print one literal.
 pub(super) fn printed(code: &str, language: &str) -> Option<String> {
-    let rest = ["print", "puts", "echo", "say", "console.log", "process.stdout.write", "printf"]
-        .iter()
-        .find_map(|word| code.trim().strip_prefix(word))?;
+    let rest = [
+        "print",
+        "puts",
+        "echo",
+        "say",
+        "console.log",
+        "process.stdout.write",
+        "printf",
+    ]
+    .iter()
+    .find_map(|word| code.trim().strip_prefix(word))?;
     let rest = rest.trim().trim_end_matches(';').trim();
-    let rest = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(rest).trim();
+    let rest = rest
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'))
+        .unwrap_or(rest)
+        .trim();
     let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let inner = rest.strip_prefix(quote)?.strip_suffix(quote)?;
     match literals(rest, language).as_slice() {
@@ -219,113 +271,42 @@ pub(super) fn printed(code: &str, language: &str) -> Option<String> {
     }
 }
 
-/// The string literals of code, with what `+` or `.` joins joined.
-fn literals(code: &str, language: &str) -> Vec<String> {
-    let chars: Vec<char> = code.chars().collect();
-    let mut out: Vec<String> = Vec::new();
-    let mut at = 0;
-    let mut joins = false;
-    while at < chars.len() && out.len() < 64 {
-        let c = chars[at];
-        let close = match c {
-            '\'' | '"' | '`' => Some(c),
-            _ => quote_word(&chars, at, language),
-        };
-        let Some(close) = close else {
-            // Only an operator that joins, or white space, keeps two literals together.
-            if !matches!(c, '+' | '.' | ' ' | '\t' | '\n') {
-                joins = false;
-            }
-            if c == '+' || (c == '.' && matches!(language, "perl" | "php" | "lua")) {
-                joins = true;
-            }
-            at += 1;
-            continue;
-        };
-        let open = match c {
-            '\'' | '"' | '`' => at + 1,
-            _ => {
-                let mut open = at;
-                while open < chars.len() && chars[open].is_alphabetic() || chars.get(open) == Some(&'%') || chars.get(open) == Some(&' ') {
-                    open += 1;
-                }
-                open + 1
-            }
-        };
-        let mut text = String::new();
-        let mut end = open;
-        while end < chars.len() && chars[end] != close {
-            if chars[end] == '\\' && end + 1 < chars.len() {
-                text.push(chars[end]);
-                end += 1;
-            }
-            text.push(chars[end]);
-            end += 1;
-        }
-        let text = if text.contains('\\') { crate::word::ansi_c(&text) } else { text };
-        match out.last_mut() {
-            Some(last) if joins => last.push_str(&text),
-            _ => out.push(text),
-        }
-        joins = false;
-        at = end + 1;
-    }
-    out
-}
-
-/// The closing sign of `q{…}`, `qx(…)` and `%x(…)`.
-fn quote_word(chars: &[char], at: usize, language: &str) -> Option<char> {
-    let word_before = at > 0 && (chars[at - 1].is_alphanumeric() || chars[at - 1] == '_');
-    let starts = match (language, chars[at]) {
-        ("perl", 'q') | ("ruby", '%') => !word_before,
-        _ => false,
-    };
-    if !starts {
-        return None;
-    }
-    let rest: String = chars[at..].iter().take(4).collect();
-    let word = ["qx", "qq", "qw", "q", "%x", "%q", "%Q", "%w"].iter().find(|word| rest.starts_with(**word))?;
-    let open = chars[at + word.len()..].iter().find(|c| **c != ' ')?;
-    Some(match open {
-        '(' => ')',
-        '{' => '}',
-        '[' => ']',
-        '<' => '>',
-        '/' | '|' | '!' => *open,
-        _ => return None,
-    })
-}
-
 /// What a literal decodes to, when the code decodes something.
 fn decoded(code: &str, text: &str) -> Vec<String> {
     let mut out = Vec::new();
-    let plain = |text: &str| !text.is_empty() && text.chars().all(|c| !c.is_control() || c == '\n') && !text.contains('\u{fffd}');
+    let plain = |text: &str| {
+        !text.is_empty()
+            && text.chars().all(|c| !c.is_control() || c == '\n')
+            && !text.contains('\u{fffd}')
+    };
     let lower = code.to_lowercase();
-    if text.len() >= 8 && ["base64", "b64", "atob", "unpack"].iter().any(|mark| lower.contains(mark)) {
+    if text.len() >= 8
+        && ["base64", "b64", "atob", "unpack"]
+            .iter()
+            .any(|mark| lower.contains(mark))
+    {
         out.extend(super::decode::base64(text).filter(|text| plain(text)));
     }
-    if text.len() >= 4 && text.len() % 2 == 0 && text.chars().all(|c| c.is_ascii_hexdigit()) && (lower.contains("hex") || lower.contains("pack")) {
+    if text.len() >= 4
+        && text.len().is_multiple_of(2)
+        && text.chars().all(|c| c.is_ascii_hexdigit())
+        && (lower.contains("hex") || lower.contains("pack"))
+    {
         out.push(super::decode::hex(text));
     }
     if code.contains("[::-1]") || code.contains("reverse") {
         out.push(text.chars().rev().collect());
     }
     if lower.contains("rot13") || lower.contains("rot_13") {
-        out.push(super::decode::translate(text, "A-Za-z", "N-ZA-Mn-za-m", false));
+        out.push(super::decode::translate(
+            text,
+            "A-Za-z",
+            "N-ZA-Mn-za-m",
+            false,
+        ));
     }
     out
 }
-
-/// Words that do nothing but compute and print.
-const HARMLESS: &[&str] = &[
-    "print", "len", "range", "str", "int", "float", "sum", "min", "max", "sorted", "abs", "round", "list", "dict", "set",
-    "tuple", "zip", "enumerate", "for", "in", "if", "else", "and", "or", "not", "import", "from", "json", "math", "sys",
-    "version", "version_info", "platform", "loads", "dumps", "pi", "sqrt", "True", "False", "None", "console", "log", "Math",
-    "JSON", "stringify", "parse", "process", "true", "false", "null", "upper", "lower", "split", "join", "strip", "keys",
-    "values", "items", "indent", "puts", "say", "echo", "ceil", "floor", "pow", "hex", "bin", "oct", "ord", "chr", "type",
-    "python_version", "datetime", "now", "time", "isoformat", "length", "map", "filter", "toUpperCase", "maxsize", "machine", "node", "versions",
-    "arch", "e", "f", "const", "let", "var", "PHP_VERSION", "RUBY_VERSION", "phpversion",
-];
 
 /// Whether code plainly does no more than compute and print.
 pub(super) fn is_harmless(code: &str, language: &str) -> bool {

@@ -14,15 +14,93 @@ struct Interpreter {
 }
 
 static INTERPRETERS: &[Interpreter] = &[
-    Interpreter { names: &["python", "python2", "python3", "pypy", "pypy3", "ipython", "python3.11", "python3.12", "python3.13"], code: &["-c"], valued: &["-W", "-X", "--check-hash-based-pycs"], language: "python" },
-    Interpreter { names: &["node", "nodejs", "bun-run", "tsx", "ts-node", "qjs", "d8"], code: &["-e", "--eval", "-p", "--print", "-pe"], valued: &["-r", "--require", "--import", "--loader", "-C"], language: "javascript" },
-    Interpreter { names: &["perl", "raku"], code: &["-e", "-E"], valued: &["-I", "-M", "-m"], language: "perl" },
-    Interpreter { names: &["ruby", "jruby", "irb"], code: &["-e"], valued: &["-I", "-r", "-C", "-E"], language: "ruby" },
-    Interpreter { names: &["php"], code: &["-r", "-B", "-R", "-E"], valued: &["-d", "-c", "-t", "-S"], language: "php" },
-    Interpreter { names: &["lua", "luajit", "texlua"], code: &["-e"], valued: &["-l"], language: "lua" },
-    Interpreter { names: &["deno"], code: &["eval"], valued: &[], language: "javascript" },
-    Interpreter { names: &["tclsh", "wish", "guile", "racket", "sbcl", "clisp", "scheme", "csi", "gosh"], code: &["-c", "-e", "--eval", "--non-interactive"], valued: &[], language: "lisp" },
-    Interpreter { names: &["Rscript", "R", "octave", "julia", "elixir", "iex", "erl", "groovy", "scala", "kotlin", "ghci", "runghc", "ghc", "swift", "osascript", "jshell", "clojure", "bb", "crystal", "nim"], code: &["-e", "--eval", "-E", "--exec", "-eval", "--rpc-eval"], valued: &["-l"], language: "other" },
+    Interpreter {
+        names: &[
+            "python",
+            "python2",
+            "python3",
+            "pypy",
+            "pypy3",
+            "ipython",
+            "python3.11",
+            "python3.12",
+            "python3.13",
+        ],
+        code: &["-c"],
+        valued: &["-W", "-X", "--check-hash-based-pycs"],
+        language: "python",
+    },
+    Interpreter {
+        names: &["node", "nodejs", "bun-run", "tsx", "ts-node", "qjs", "d8"],
+        code: &["-e", "--eval", "-p", "--print", "-pe"],
+        valued: &["-r", "--require", "--import", "--loader", "-C"],
+        language: "javascript",
+    },
+    Interpreter {
+        names: &["perl", "raku"],
+        code: &["-e", "-E"],
+        valued: &["-I", "-M", "-m"],
+        language: "perl",
+    },
+    Interpreter {
+        names: &["ruby", "jruby", "irb"],
+        code: &["-e"],
+        valued: &["-I", "-r", "-C", "-E"],
+        language: "ruby",
+    },
+    Interpreter {
+        names: &["php"],
+        code: &["-r", "-B", "-R", "-E"],
+        valued: &["-d", "-c", "-t", "-S"],
+        language: "php",
+    },
+    Interpreter {
+        names: &["lua", "luajit", "texlua"],
+        code: &["-e"],
+        valued: &["-l"],
+        language: "lua",
+    },
+    Interpreter {
+        names: &["deno"],
+        code: &["eval"],
+        valued: &[],
+        language: "javascript",
+    },
+    Interpreter {
+        names: &[
+            "tclsh", "wish", "guile", "racket", "sbcl", "clisp", "scheme", "csi", "gosh",
+        ],
+        code: &["-c", "-e", "--eval", "--non-interactive"],
+        valued: &[],
+        language: "lisp",
+    },
+    Interpreter {
+        names: &[
+            "Rscript",
+            "R",
+            "octave",
+            "julia",
+            "elixir",
+            "iex",
+            "erl",
+            "groovy",
+            "scala",
+            "kotlin",
+            "ghci",
+            "runghc",
+            "ghc",
+            "swift",
+            "osascript",
+            "jshell",
+            "clojure",
+            "bb",
+            "crystal",
+            "nim",
+        ],
+        code: &["-e", "--eval", "-E", "--exec", "-eval", "--rpc-eval"],
+        valued: &["-l"],
+        language: "other",
+    },
 ];
 
 pub(super) fn handler(name: &str) -> Option<Handler> {
@@ -30,7 +108,9 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
 }
 
 fn interpreter(name: &str) -> Option<&'static Interpreter> {
-    let versioned = name.strip_prefix("python").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
+    let versioned = name
+        .strip_prefix("python")
+        .is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
     let name = if versioned { "python" } else { name };
     INTERPRETERS.iter().find(|one| one.names.contains(&name))
 }
@@ -45,7 +125,12 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     let Some(interpreter) = interpreter(call.name) else {
         return Out::empty();
     };
-    if state.sink == Sink::Line || state.input.as_ref().is_some_and(|input| input.taint().has(Taint::LINE)) {
+    if state.sink == Sink::Line
+        || state
+            .input
+            .as_ref()
+            .is_some_and(|input| input.taint().has(Taint::LINE))
+    {
         machine.act(&rules::network::REVERSE_SHELL);
     }
     let language = interpreter.language;
@@ -55,7 +140,10 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     while let Some(arg) = call.args.get(at) {
         let text = arg.prefix();
         at += 1;
-        if !operands.is_empty() || !text.starts_with('-') && !interpreter.code.contains(&text.as_str()) || text == "-" {
+        if !operands.is_empty()
+            || !text.starts_with('-') && !interpreter.code.contains(&text.as_str())
+            || text == "-"
+        {
             operands.push(arg.clone());
             // What comes after the code or the script are its own arguments.
             if codes.is_empty() || language != "python" {
@@ -90,8 +178,22 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         }
         // Short options in one word: `-pe`, `-ne`, `-lane`, `-c'code'`.
         if !text.starts_with("--") {
-            let letters: Vec<char> = interpreter.code.iter().filter_map(|code| code.strip_prefix('-')?.chars().next().filter(|_| code.len() == 2)).collect();
-            if let Some(position) = text.char_indices().skip(1).find(|(_, c)| letters.contains(c)).map(|(position, _)| position) {
+            let letters: Vec<char> = interpreter
+                .code
+                .iter()
+                .filter_map(|code| {
+                    code.strip_prefix('-')?
+                        .chars()
+                        .next()
+                        .filter(|_| code.len() == 2)
+                })
+                .collect();
+            if let Some(position) = text
+                .char_indices()
+                .skip(1)
+                .find(|(_, c)| letters.contains(c))
+                .map(|(position, _)| position)
+            {
                 let attached = arg.after(position + 1);
                 if attached.parts.is_empty() {
                     codes.extend(call.args.get(at).cloned());
@@ -110,10 +212,19 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     }
     // `-i` changes the files that are named.
     let in_place = matches!(language, "perl" | "ruby")
-        && call.args.iter().take_while(|arg| arg.prefix().starts_with('-')).any(|arg| {
-            let text = arg.prefix();
-            !text.starts_with("--") && text.chars().skip(1).take_while(|c| c.is_ascii_lowercase() || *c == '0').any(|c| c == 'i')
-        });
+        && call
+            .args
+            .iter()
+            .take_while(|arg| arg.prefix().starts_with('-'))
+            .any(|arg| {
+                let text = arg.prefix();
+                !text.starts_with("--")
+                    && text
+                        .chars()
+                        .skip(1)
+                        .take_while(|c| c.is_ascii_lowercase() || *c == '0')
+                        .any(|c| c == 'i')
+            });
     if in_place {
         for operand in &operands {
             machine.path(crate::effect::Role::Write, operand, state);
@@ -151,7 +262,9 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         machine.act(&rules::opaque::CODE);
     }
     match codes.as_slice() {
-        [code] => inline::printed(&code.shown(), language).map_or(Out::Unknown(Taint::NONE), Out::Known),
+        [code] => {
+            inline::printed(&code.shown(), language).map_or(Out::Unknown(Taint::NONE), Out::Known)
+        }
         _ => Out::Unknown(Taint::NONE),
     }
 }
@@ -169,7 +282,11 @@ fn script(machine: &mut Machine<'_>, operands: &[Field], language: &str, state: 
             inline::scan(machine, &text, language, state);
             machine.act(&rules::opaque::SCRIPT);
         }
-        Out::Unknown(taint) => machine.act(if taint.has(Taint::REMOTE) { &rules::network::REMOTE_CODE } else { &rules::opaque::SCRIPT }),
+        Out::Unknown(taint) => machine.act(if taint.has(Taint::REMOTE) {
+            &rules::network::REMOTE_CODE
+        } else {
+            &rules::opaque::SCRIPT
+        }),
     }
 }
 
@@ -193,7 +310,8 @@ fn module(machine: &mut Machine<'_>, call: &Call<'_>, at: usize, state: &mut Sta
     let name = call.args.get(at).map(Field::shown).unwrap_or_default();
     let rest = call.args.get(at + 1..).unwrap_or_default();
     match name.as_str() {
-        "http.server" | "SimpleHTTPServer" | "smtpd" | "pydoc" | "xmlrpc.server" | "flask" | "uvicorn" => machine.act(&rules::network::LISTEN),
+        "http.server" | "SimpleHTTPServer" | "smtpd" | "pydoc" | "xmlrpc.server" | "flask"
+        | "uvicorn" => machine.act(&rules::network::LISTEN),
         "json.tool" => {
             if let Some(file) = rest.first() {
                 machine.read_file(file, state);
@@ -209,7 +327,14 @@ fn module(machine: &mut Machine<'_>, call: &Call<'_>, at: usize, state: &mut Sta
             }
         }
         "pip" => {
-            return super::run(machine, &Call { name: "pip", args: rest }, state);
+            return super::run(
+                machine,
+                &Call {
+                    name: "pip",
+                    args: rest,
+                },
+                state,
+            );
         }
         "venv" | "virtualenv" => {
             for folder in rest.iter().filter(|arg| !arg.prefix().starts_with('-')) {

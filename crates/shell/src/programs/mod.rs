@@ -1,6 +1,7 @@
 //! What is known about programs: which arguments are commands, which are paths and in what role.
 
 mod archive;
+mod attributes;
 mod awk;
 mod builtins;
 mod containers;
@@ -12,12 +13,16 @@ mod find;
 mod git;
 pub(crate) mod inline;
 mod interpreters;
+mod literals;
+mod marks;
 mod net;
 mod packages;
+mod readers;
 mod sed;
 mod services;
 mod shells;
 mod sql;
+mod ssh;
 mod system;
 mod table;
 mod text;
@@ -38,6 +43,7 @@ const REGISTRIES: &[fn(&str) -> Option<Handler>] = &[
     builtins::handler,
     text::handler,
     files::handler,
+    attributes::handler,
     find::handler,
     xargs::handler,
     wrappers::handler,
@@ -45,6 +51,7 @@ const REGISTRIES: &[fn(&str) -> Option<Handler>] = &[
     interpreters::handler,
     git::handler,
     net::handler,
+    ssh::handler,
     archive::handler,
     sed::handler,
     awk::handler,
@@ -69,7 +76,10 @@ pub(crate) fn is_known(name: &str) -> bool {
 /// Whether a name is the shell's own and no file is looked for.
 pub(crate) fn is_builtin(name: &str) -> bool {
     builtins::handler(name).is_some()
-        || matches!(name, "echo" | "printf" | "test" | "[" | "true" | "false" | "pwd" | "kill")
+        || matches!(
+            name,
+            "echo" | "printf" | "test" | "[" | "true" | "false" | "pwd" | "kill"
+        )
 }
 
 /// Runs a program, by its name.
@@ -78,7 +88,10 @@ pub(crate) fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State)
     let Some(handler) = handler(name) else {
         machine.act(&rules::opaque::PROGRAM);
         suspect_tail(machine, call.args, state);
-        let taint = call.args.iter().fold(input_taint(state), |all, arg| all.and(arg.taint().risky()));
+        let taint = call
+            .args
+            .iter()
+            .fold(input_taint(state), |all, arg| all.and(arg.taint().risky()));
         return Out::Unknown(taint);
     };
     if asks_for_help(call) {
@@ -94,16 +107,23 @@ fn asks_for_help(call: &Call<'_>) -> bool {
         return false;
     };
     // These take the next word as a command, or have no such option.
-    let runs = ["echo", "printf", "eval", "exec", "command", "builtin", "test", "[", "git"].contains(&call.name);
+    let runs = [
+        "echo", "printf", "eval", "exec", "command", "builtin", "test", "[", "git",
+    ]
+    .contains(&call.name);
     let Some(last) = last.known().filter(|_| !runs) else {
         return false;
     };
     match last.as_ref() {
         "--version" => before.is_empty(),
-        "--help" => before.iter().all(|word| {
-            word.known()
-                .is_some_and(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-'))
-        }) && (before.is_empty() || takes_subcommands(call.name)),
+        "--help" => {
+            before.iter().all(|word| {
+                word.known().is_some_and(|word| {
+                    word.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+                        && !word.starts_with('-')
+                })
+            }) && (before.is_empty() || takes_subcommands(call.name))
+        }
         "-V" | "-v" | "version" | "help" => before.is_empty() && takes_subcommands(call.name),
         _ => false,
     }
@@ -114,8 +134,10 @@ fn takes_subcommands(name: &str) -> bool {
     packages::handler(name).is_some()
         || services::handler(name).is_some()
         || containers::handler(name).is_some()
-        || matches!(name, "node" | "deno" | "python" | "python3" | "ruby" | "perl" | "php" | "ssh" | "tmux")
-            && interpreters::is_versioned(name)
+        || matches!(
+            name,
+            "node" | "deno" | "python" | "python3" | "ruby" | "perl" | "php" | "ssh" | "tmux"
+        ) && interpreters::is_versioned(name)
 }
 
 /// The words of a call to an unknown program may be a command that it runs.
@@ -139,9 +161,36 @@ fn is_harmful(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or_default();
     matches!(
         name,
-        "rm" | "dd" | "shred" | "sh" | "bash" | "zsh" | "dash" | "ksh" | "wipefs" | "chmod" | "chown" | "find" | "sudo"
-            | "git" | "mv" | "tee" | "truncate" | "env" | "unlink" | "rmdir" | "nc" | "ncat" | "curl" | "python3"
-            | "python" | "perl" | "busybox" | "cp" | "cat" | "kubectl" | "terraform"
+        "rm" | "dd"
+            | "shred"
+            | "sh"
+            | "bash"
+            | "zsh"
+            | "dash"
+            | "ksh"
+            | "wipefs"
+            | "chmod"
+            | "chown"
+            | "find"
+            | "sudo"
+            | "git"
+            | "mv"
+            | "tee"
+            | "truncate"
+            | "env"
+            | "unlink"
+            | "rmdir"
+            | "nc"
+            | "ncat"
+            | "curl"
+            | "python3"
+            | "python"
+            | "perl"
+            | "busybox"
+            | "cp"
+            | "cat"
+            | "kubectl"
+            | "terraform"
     ) || name.starts_with("mkfs")
 }
 
@@ -149,7 +198,14 @@ fn input_taint(state: &State) -> Taint {
     state.input.as_ref().map_or(Taint::NONE, Out::taint)
 }
 
+/// Whether a list of words separated by blanks holds this one.
+fn lists(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
+}
+
 /// The whole of a call's arguments as known text.
 fn known_words(args: &[Field]) -> Option<Vec<String>> {
-    args.iter().map(|arg| arg.known().map(|text| text.into_owned())).collect()
+    args.iter()
+        .map(|arg| arg.known().map(|text| text.into_owned()))
+        .collect()
 }

@@ -3,7 +3,7 @@
 use super::{Handler, input_taint};
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
-use crate::options::{Order, Parsed, parse};
+use crate::options::{Order, parse};
 use crate::place::Place;
 use crate::rules;
 use crate::value::{Field, Out, Part, Taint};
@@ -14,14 +14,14 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
         "wget" | "wget2" | "aria2c" | "axel" | "lwp-download" => wget,
         "nc" | "ncat" | "netcat" | "socat" | "telnet" | "nc.openbsd" | "nc.traditional" => line,
         "openssl" => openssl,
-        "ssh" | "autossh" | "mosh" | "sshpass" | "slogin" => ssh,
-        "scp" | "sftp" | "sshfs" | "lftp" | "ftp" | "tftp" | "rcp" | "smbclient" => transfer,
-        "ping" | "ping6" | "dig" | "nslookup" | "host" | "traceroute" | "tracepath" | "mtr" | "whois" | "nmap" | "arping"
-        | "ssh-keyscan" | "ssh-copy-id" | "finger" | "rdate" | "ntpdate" | "drill" | "kdig" | "youtube-dl" | "yt-dlp"
-        | "speedtest" | "masscan" | "tcpdump" | "tshark" | "w3m" | "lynx" | "links" | "elinks" | "mail" | "mailx"
-        | "sendmail" | "mutt" | "gdown" | "croc" | "wormhole" | "magic-wormhole" | "transfer" | "ngrok" | "cloudflared"
-        | "websocat" | "wscat" | "grpcurl" | "snmpwalk" | "ab" | "wrk" | "hey" | "iperf" | "iperf3" | "svn" | "hg" | "fossil" | "bzr"
-        | "darcs" | "rclone-net" | "logger" | "wall" | "xdg-open" | "open" => simple,
+        "ping" | "ping6" | "dig" | "nslookup" | "host" | "traceroute" | "tracepath" | "mtr"
+        | "whois" | "nmap" | "arping" | "ssh-keyscan" | "ssh-copy-id" | "finger" | "rdate"
+        | "ntpdate" | "drill" | "kdig" | "youtube-dl" | "yt-dlp" | "speedtest" | "masscan"
+        | "tcpdump" | "tshark" | "w3m" | "lynx" | "links" | "elinks" | "mail" | "mailx"
+        | "sendmail" | "mutt" | "gdown" | "croc" | "wormhole" | "magic-wormhole" | "transfer"
+        | "ngrok" | "cloudflared" | "websocat" | "wscat" | "grpcurl" | "snmpwalk" | "ab"
+        | "wrk" | "hey" | "iperf" | "iperf3" | "svn" | "hg" | "fossil" | "bzr" | "darcs"
+        | "rclone-net" | "logger" | "wall" | "xdg-open" | "open" => simple,
         _ => return None,
     })
 }
@@ -41,7 +41,9 @@ pub(super) fn is_remote(field: &Field) -> bool {
 /// The host that a word names, if it names one.
 pub(super) fn host(field: &Field) -> Option<String> {
     let text = field.shown();
-    let rest = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
+    let rest = text
+        .split_once("://")
+        .map_or(text.as_str(), |(_, rest)| rest);
     let rest = rest.split(['/', '?', '#']).next()?;
     let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
     let host = match rest.strip_prefix('[') {
@@ -52,7 +54,7 @@ pub(super) fn host(field: &Field) -> Option<String> {
 }
 
 /// Notes who is talked to, and what is sent along.
-fn talks(machine: &mut Machine<'_>, to: Option<&Field>, sent: Taint) {
+pub(super) fn talks(machine: &mut Machine<'_>, to: Option<&Field>, sent: Taint) {
     if sent.has(Taint::SECRET) {
         machine.act(&rules::secret::UPLOAD);
     }
@@ -63,15 +65,19 @@ fn talks(machine: &mut Machine<'_>, to: Option<&Field>, sent: Taint) {
 }
 
 /// Everything that is unknown in arguments.
-fn args_taint(args: &[Field]) -> Taint {
-    args.iter().fold(Taint::NONE, |all, arg| all.and(arg.taint().risky()))
+pub(super) fn args_taint(args: &[Field]) -> Taint {
+    args.iter()
+        .fold(Taint::NONE, |all, arg| all.and(arg.taint().risky()))
 }
 
 /// A file that is sent: `@name`, `name=@file;type=…`.
 fn sent(machine: &mut Machine<'_>, field: &Field, state: &State) -> Taint {
     let taint = field.taint();
     let text = field.prefix();
-    let Some(at) = text.find(['@', '<']).filter(|at| *at == 0 || text[..*at].ends_with('=')) else {
+    let Some(at) = text
+        .find(['@', '<'])
+        .filter(|at| *at == 0 || text[..*at].ends_with('='))
+    else {
         return taint;
     };
     let file = field.after(at + 1);
@@ -100,7 +106,20 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     if !call.name.starts_with("curl") {
         out_taint = out_taint.and(input_taint(state));
     }
-    for field in parsed.values(&["d", "data", "data-binary", "data-ascii", "data-urlencode", "F", "form", "json", "H", "header", "b", "cookie"]) {
+    for field in parsed.values(&[
+        "d",
+        "data",
+        "data-binary",
+        "data-ascii",
+        "data-urlencode",
+        "F",
+        "form",
+        "json",
+        "H",
+        "header",
+        "b",
+        "cookie",
+    ]) {
         out_taint = out_taint.and(sent(machine, field, state));
     }
     for field in parsed.values(&["T", "upload-file"]) {
@@ -111,28 +130,50 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         });
     }
     for field in parsed.values(&["K", "config", "netrc-file", "cacert", "cert", "key", "E"]) {
-        if !(field.known().as_deref() == Some("-")) {
+        if field.known().as_deref() != Some("-") {
             machine.read_file(field, state);
         }
     }
     if parsed.has(&["K", "config", "unix-socket"]) {
         machine.act(&rules::opaque::OPTION);
     }
-    if parsed.value(&["unix-socket"]).is_some_and(|socket| socket.shown().contains("docker")) {
+    if parsed
+        .value(&["unix-socket"])
+        .is_some_and(|socket| socket.shown().contains("docker"))
+    {
         machine.act(&rules::container::HOST);
     }
-    for field in parsed.values(&["o", "output", "D", "dump-header", "c", "cookie-jar", "trace", "trace-ascii", "stderr", "output-dir", "etag-save", "hsts", "libcurl"]) {
+    for field in parsed.values(&[
+        "o",
+        "output",
+        "D",
+        "dump-header",
+        "c",
+        "cookie-jar",
+        "trace",
+        "trace-ascii",
+        "stderr",
+        "output-dir",
+        "etag-save",
+        "hsts",
+        "libcurl",
+    ]) {
         if field.known().as_deref() != Some("-") {
             written(machine, field, state);
         }
     }
-    if parsed.has(&["O", "remote-name", "J"]) {
-    }
-    let method = parsed.value(&["X", "request"]).map(|field| field.shown().to_uppercase());
+    let method = parsed
+        .value(&["X", "request"])
+        .map(|field| field.shown().to_uppercase());
     if method.as_deref() == Some("DELETE") {
         machine.act(&rules::remote::CLOUD_DESTROY);
     }
-    let urls: Vec<Field> = parsed.operands.iter().chain(parsed.values(&["url"])).cloned().collect();
+    let urls: Vec<Field> = parsed
+        .operands
+        .iter()
+        .chain(parsed.values(&["url"]))
+        .cloned()
+        .collect();
     for url in &urls {
         if let Some(path) = url.prefix().strip_prefix("file://") {
             machine.read_file(&Field::lit(path), state);
@@ -146,7 +187,7 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 }
 
 /// A file that is written with bytes from the network: what it holds is known to come from there.
-fn written(machine: &mut Machine<'_>, field: &Field, state: &mut State) {
+pub(super) fn written(machine: &mut Machine<'_>, field: &Field, state: &mut State) {
     let target = machine.path(Role::Write, field, state);
     if let Some(path) = target.path
         && target.place != Place::Stream
@@ -165,10 +206,29 @@ fn wget(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         Order::Any,
     );
     let mut taint = args_taint(call.args);
-    for field in parsed.values(&["post-file", "body-file", "i", "input-file", "load-cookies", "config"]) {
+    for field in parsed.values(&[
+        "post-file",
+        "body-file",
+        "i",
+        "input-file",
+        "load-cookies",
+        "config",
+    ]) {
         taint = taint.and(machine.read_file(field, state).taint().risky());
     }
-    for field in parsed.values(&["O", "output-document", "o", "output-file", "a", "append-output", "P", "directory-prefix", "save-cookies", "dir", "out"]) {
+    for field in parsed.values(&[
+        "O",
+        "output-document",
+        "o",
+        "output-file",
+        "a",
+        "append-output",
+        "P",
+        "directory-prefix",
+        "save-cookies",
+        "dir",
+        "out",
+    ]) {
         if field.known().as_deref() != Some("-") {
             written(machine, field, state);
         }
@@ -209,7 +269,10 @@ fn line(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     for arg in call.args {
         let text = arg.shown();
         let short = text.starts_with('-') && !text.starts_with("--");
-        let runs = short && text.contains(['e', 'c']) && call.name != "telnet" && !text.contains(['z', 'C'])
+        let runs = short
+            && text.contains(['e', 'c'])
+            && call.name != "telnet"
+            && !text.contains(['z', 'C'])
             || text.starts_with("--exec")
             || text.starts_with("--sh-exec")
             || text.starts_with("--lua-exec");
@@ -219,18 +282,34 @@ fn line(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         listens |= short && text.contains('l') || text == "--listen";
         if call.name == "socat" {
             let upper = text.to_uppercase();
-            if upper.starts_with("EXEC:") || upper.starts_with("SYSTEM:") || upper.starts_with("SHELL:") || upper.starts_with("EXEC-") {
+            if upper.starts_with("EXEC:")
+                || upper.starts_with("SYSTEM:")
+                || upper.starts_with("SHELL:")
+                || upper.starts_with("EXEC-")
+            {
                 machine.act(&rules::network::REVERSE_SHELL);
             }
             listens |= upper.contains("LISTEN");
             for kind in ["OPEN:", "CREATE:", "FILE:", "GOPEN:"] {
-                if let Some(path) = upper.starts_with(kind).then(|| text.get(kind.len()..)).flatten() {
+                if let Some(path) = upper
+                    .starts_with(kind)
+                    .then(|| text.get(kind.len()..))
+                    .flatten()
+                {
                     let path = path.split(',').next().unwrap_or_default();
                     let place = machine.target(&Field::lit(path), state).place;
                     if matches!(place, Place::Secret | Place::SecretInside) {
                         machine.act(&rules::secret::UPLOAD);
                     }
-                    machine.path(if kind == "CREATE:" { Role::Write } else { Role::Read }, &Field::lit(path), state);
+                    machine.path(
+                        if kind == "CREATE:" {
+                            Role::Write
+                        } else {
+                            Role::Read
+                        },
+                        &Field::lit(path),
+                        state,
+                    );
                 }
             }
         }
@@ -275,7 +354,12 @@ fn openssl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
                 keyed = true;
                 at += 1;
             }
-            text if text.starts_with("-aes") || text.starts_with("-des") || text.starts_with("-chacha") => keyed = true,
+            text if text.starts_with("-aes")
+                || text.starts_with("-des")
+                || text.starts_with("-chacha") =>
+            {
+                keyed = true
+            }
             _ => {}
         }
         at += 1;
@@ -290,134 +374,18 @@ fn openssl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
             Out::Unknown(Taint::LINE)
         }
         "enc" | "base64" => {
-            let input = file.or_else(|| state.input.clone()).unwrap_or(Out::Unknown(Taint::NONE));
+            let input = file
+                .or_else(|| state.input.clone())
+                .unwrap_or(Out::Unknown(Taint::NONE));
             match input {
-                Out::Known(text) if decodes && !keyed => super::decode::base64(&text).map_or(Out::Unknown(Taint::NONE), Out::Known),
+                Out::Known(text) if decodes && !keyed => {
+                    super::decode::base64(&text).map_or(Out::Unknown(Taint::NONE), Out::Known)
+                }
                 input => Out::Unknown(input.taint().risky()),
             }
         }
         _ => Out::Unknown(input_taint(state).risky()),
     }
-}
-
-fn ssh(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
-    machine.ran(call.name);
-    let parsed = parse(call.args, "b B c D E e F I i J L l m O o p Q R S W w f-x", Order::First);
-    if parsed.has(&["V"]) || call.args.first().is_some_and(|arg| arg.prefix() == "-Q") {
-        return Out::Unknown(Taint::NONE);
-    }
-    if call.name == "sshpass" {
-        let rest = parse(call.args, "p f e-x P d", Order::First).operands;
-        return machine.call(&rest, state);
-    }
-    options_of_ssh(machine, &parsed, state);
-    if parsed.has(&["L", "D", "R"]) {
-        machine.act(&rules::network::LISTEN);
-    }
-    // Options may follow the host.
-    let mut parsed = parsed;
-    if let Some((to, rest)) = parsed.operands.split_first()
-        && rest.first().is_some_and(|next| next.prefix().starts_with('-'))
-    {
-        let after = parse(rest, "b B c D E e F I i J L l m O o p Q R S W w", Order::First);
-        options_of_ssh(machine, &after, state);
-        let mut operands = vec![to.clone()];
-        operands.extend(after.operands);
-        parsed.operands = operands;
-    }
-    let Some((to, command)) = parsed.operands.split_first() else {
-        machine.network(None);
-        return Out::Unknown(Taint::LINE);
-    };
-    if to.prefix().starts_with('-') {
-        machine.act(&rules::opaque::OPTION);
-    }
-    talks(machine, Some(to), args_taint(call.args).and(input_taint(state)));
-    machine.act(&rules::network::REMOTE_COMMAND);
-    // What runs over there can destroy what is over there.
-    if !command.is_empty() {
-        let text: Vec<String> = command.iter().map(Field::shown).collect();
-        machine.suspect(&text.join(" "), state);
-    } else if let Some(Out::Known(text)) = state.input.clone() {
-        machine.suspect(&text, state);
-    }
-    Out::Unknown(Taint::LINE)
-}
-
-/// `-o ProxyCommand=…` and its kin run programs here.
-pub(super) fn options_of_ssh(machine: &mut Machine<'_>, parsed: &Parsed, state: &State) {
-    for option in parsed.values(&["o"]) {
-        let text = option.shown();
-        let (name, value) = text.split_once(['=', ' ']).unwrap_or((text.as_str(), ""));
-        let value = value.trim();
-        match name.trim().to_lowercase().as_str() {
-            "proxycommand" | "localcommand" | "knownhostscommand" | "match" => {
-                if value != "none" {
-                    machine.inner(value, &mut state.clone());
-                }
-            }
-            "permitlocalcommand" | "proxyusefdpass" => {}
-            "pkcs11provider" | "securitykeyprovider" | "include" => machine.act(&rules::opaque::OPTION),
-            "stricthostkeychecking" | "userknownhostsfile" => {}
-            _ => {}
-        }
-    }
-    for file in parsed.values(&["F", "i", "S"]) {
-        let place = machine.target(file, state).place;
-        // A key that is used isn't shown.
-        if place != Place::Secret {
-            machine.path(Role::Read, file, state);
-        }
-    }
-    for file in parsed.values(&["E"]) {
-        machine.path(Role::Write, file, state);
-    }
-    if parsed.has(&["F", "I"]) {
-        machine.act(&rules::opaque::OPTION);
-    }
-}
-
-fn transfer(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
-    machine.ran(call.name);
-    let parsed = parse(call.args, "c D F i J l o P S X b B e u", Order::Any);
-    options_of_ssh(machine, &parsed, state);
-    for program in parsed.values(&["S"]) {
-        let program = program.clone();
-        machine.code_word(&program, &mut state.clone());
-    }
-    for code in parsed.values(&["e", "c"]) {
-        let text = code.shown();
-        let text = text.trim_start_matches('!');
-        machine.suspect(text, state);
-    }
-    let mut taint = args_taint(call.args);
-    if let Some(Out::Known(text)) = &state.input {
-        for line in text.lines().take(64) {
-            let mut words = line.split_whitespace();
-            match words.next() {
-                Some("put" | "mput" | "reput" | "send") => {
-                    for word in words {
-                        taint = taint.and(machine.read_file(&Field::lit(word), state).taint().risky());
-                    }
-                }
-                Some(word) if word.starts_with('!') => machine.suspect(line.trim_start_matches(['!', ' ']), state),
-                _ => {}
-            }
-        }
-    }
-    if let Some((last, sources)) = parsed.operands.split_last() {
-        let to_remote = is_remote(last) || !matches!(call.name, "scp" | "rcp");
-        for source in sources {
-            if !is_remote(source) && matches!(call.name, "scp" | "rcp") {
-                taint = taint.and(machine.read_file(source, state).taint().risky());
-            }
-        }
-        if !to_remote {
-            written(machine, last, state);
-        }
-    }
-    talks(machine, parsed.operands.iter().find(|field| is_remote(field)), taint);
-    Out::Unknown(Taint::REMOTE)
 }
 
 fn simple(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
@@ -444,10 +412,21 @@ fn simple(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
     if matches!(call.name, "ngrok" | "cloudflared") {
         machine.act(&rules::network::LISTEN);
     }
-    let to = call.args.iter().rev().find(|arg| !arg.prefix().starts_with(['-', '+'])).filter(|arg| {
-        !arg.parts.iter().all(|part| matches!(part, Part::Unknown(_)))
-    });
-    let sends = if mails || matches!(call.name, "websocat" | "wscat" | "logger" | "wall") { taint.and(input) } else { taint };
+    let to = call
+        .args
+        .iter()
+        .rev()
+        .find(|arg| !arg.prefix().starts_with(['-', '+']))
+        .filter(|arg| {
+            !arg.parts
+                .iter()
+                .all(|part| matches!(part, Part::Unknown(_)))
+        });
+    let sends = if mails || matches!(call.name, "websocat" | "wscat" | "logger" | "wall") {
+        taint.and(input)
+    } else {
+        taint
+    };
     talks(machine, to, sends);
     Out::Unknown(Taint::REMOTE)
 }

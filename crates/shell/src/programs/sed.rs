@@ -27,7 +27,11 @@ fn sed(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             let long = text.starts_with("--in-place") || text.starts_with("--in-p");
             let short = text.starts_with('-')
                 && !text.starts_with("--")
-                && text.chars().skip(1).take_while(|c| c.is_alphabetic()).any(|c| c == 'i')
+                && text
+                    .chars()
+                    .skip(1)
+                    .take_while(|c| c.is_alphabetic())
+                    .any(|c| c == 'i')
                 && !text.starts_with("-e")
                 && !text.starts_with("-f");
             in_place |= long || short;
@@ -87,7 +91,10 @@ fn substituted(scripts: &[Field], files: &[Field], state: &State) -> Option<Out>
         let separator = rest.chars().next()?;
         let mut parts = rest[separator.len_utf8()..].split(separator);
         let (from, to, flags) = (parts.next()?, parts.next()?, parts.next()?);
-        if parts.next().is_some() || from.contains(['\\', '*', '[', '^', '$', '.', '+', '?']) || to.contains(['\\', '&']) {
+        if parts.next().is_some()
+            || from.contains(['\\', '*', '[', '^', '$', '.', '+', '?'])
+            || to.contains(['\\', '&'])
+        {
             return None;
         }
         out = out
@@ -160,7 +167,11 @@ fn script_effects(machine: &mut Machine<'_>, script: &str, state: &State) -> boo
                 at = end;
             }
             ':' | 'b' | 't' | 'T' | '#' | 'q' | 'Q' | 'l' | 'L' | 'v' => {
-                while at < bytes.len() && bytes[at] != '\n' && (bytes[at] != ';' || command == '#') && bytes[at] != '}' {
+                while at < bytes.len()
+                    && bytes[at] != '\n'
+                    && (bytes[at] != ';' || command == '#')
+                    && bytes[at] != '}'
+                {
                     at += 1;
                 }
             }
@@ -174,7 +185,9 @@ fn script_effects(machine: &mut Machine<'_>, script: &str, state: &State) -> boo
 fn address(chars: &[char], mut at: usize) -> usize {
     while let Some(c) = chars.get(at) {
         match c {
-            ' ' | '\t' | '\n' | ';' | '{' | '}' | ',' | '!' | '$' | '~' | '+' | '0'..='9' => at += 1,
+            ' ' | '\t' | '\n' | ';' | '{' | '}' | ',' | '!' | '$' | '~' | '+' | '0'..='9' => {
+                at += 1
+            }
             '/' => at = regex(chars, at + 1, '/'),
             '\\' => match chars.get(at + 1) {
                 Some(close) => at = regex(chars, at + 2, *close),
@@ -205,7 +218,10 @@ fn regex(chars: &[char], mut at: usize, close: char) -> usize {
 
 /// The rest of the line.
 fn line(chars: &[char], at: usize) -> (String, usize) {
-    let end = chars[at.min(chars.len())..].iter().position(|c| *c == '\n').map_or(chars.len(), |end| at + end);
+    let end = chars[at.min(chars.len())..]
+        .iter()
+        .position(|c| *c == '\n')
+        .map_or(chars.len(), |end| at + end);
     (chars[at.min(end)..end].iter().collect(), end)
 }
 
@@ -253,7 +269,11 @@ fn substitution(chars: &[char], at: usize) -> Option<(String, String, Option<Str
 /// `ed` reads commands from its input: `!` runs one, `w` writes.
 fn ed(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    for file in call.args.iter().filter(|arg| !arg.prefix().starts_with('-')) {
+    for file in call
+        .args
+        .iter()
+        .filter(|arg| !arg.prefix().starts_with('-'))
+    {
         if let Some(code) = file.prefix().strip_prefix('!') {
             machine.inner(code, &mut state.clone());
             continue;
@@ -263,10 +283,18 @@ fn ed(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     match state.input.clone() {
         Some(Out::Known(text)) => {
             for line in text.lines().take(256) {
-                let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || ",.$ ".contains(c));
-                if let Some(code) = line.strip_prefix('!').or_else(|| line.strip_prefix("r !")).or_else(|| line.strip_prefix("e !")).or_else(|| line.strip_prefix("w !")) {
+                let line =
+                    line.trim_start_matches(|c: char| c.is_ascii_digit() || ",.$ ".contains(c));
+                if let Some(code) = line
+                    .strip_prefix('!')
+                    .or_else(|| line.strip_prefix("r !"))
+                    .or_else(|| line.strip_prefix("e !"))
+                    .or_else(|| line.strip_prefix("w !"))
+                {
                     machine.inner(code, &mut state.clone());
-                } else if let Some(file) = line.strip_prefix("w ").or_else(|| line.strip_prefix("W ")) {
+                } else if let Some(file) =
+                    line.strip_prefix("w ").or_else(|| line.strip_prefix("W "))
+                {
                     machine.path(Role::Write, &Field::lit(file.trim()), state);
                 }
             }

@@ -9,8 +9,10 @@ use crate::value::{Field, Out, Taint};
 
 pub(super) fn handler(name: &str) -> Option<Handler> {
     Some(match name {
-        "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "mksh" | "rbash" | "rzsh" | "yash" | "posh" | "bash5" | "ksh93" => shell,
-        "fish" | "csh" | "tcsh" | "nu" | "elvish" | "xonsh" | "pwsh" | "powershell" | "rc" | "es" | "osh" | "ysh" => other_shell,
+        "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "mksh" | "rbash" | "rzsh" | "yash"
+        | "posh" | "bash5" | "ksh93" => shell,
+        "fish" | "csh" | "tcsh" | "nu" | "elvish" | "xonsh" | "pwsh" | "powershell" | "rc"
+        | "es" | "osh" | "ysh" => other_shell,
         _ => return None,
     })
 }
@@ -18,17 +20,24 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
 fn shell(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
     let talks = state.sink == Sink::Line
-        || state.input.as_ref().is_some_and(|input| input.taint().has(Taint::LINE))
+        || state
+            .input
+            .as_ref()
+            .is_some_and(|input| input.taint().has(Taint::LINE))
         || state.lines.contains(&0);
     if talks {
         machine.act(&rules::network::REVERSE_SHELL);
         return Out::Unknown(Taint::LINE);
     }
     // `-c` takes no value of its own: the first operand is the code. Long options come first.
-    let args: Vec<Field> = call.args.iter().map(|arg| match arg.prefix().strip_prefix('+') {
-        Some(rest) => Field::lit(&format!("-{rest}")),
-        None => arg.clone(),
-    }).collect();
+    let args: Vec<Field> = call
+        .args
+        .iter()
+        .map(|arg| match arg.prefix().strip_prefix('+') {
+            Some(rest) => Field::lit(&format!("-{rest}")),
+            None => arg.clone(),
+        })
+        .collect();
     let parsed = parse(&args, "o O rcfile init-file", Order::First);
     for file in parsed.values(&["rcfile", "init-file"]) {
         let file = file.clone();
@@ -38,7 +47,10 @@ fn shell(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         }
     }
     // A word that isn't known may be an option or the code.
-    if let Some(unknown) = args.first().filter(|arg| arg.has_unknown() && arg.prefix().is_empty()) {
+    if let Some(unknown) = args
+        .first()
+        .filter(|arg| arg.has_unknown() && arg.prefix().is_empty())
+    {
         machine.unseen(unknown.taint());
         return Out::Unknown(Taint::LINE);
     }
@@ -99,7 +111,11 @@ fn script(machine: &mut Machine<'_>, file: &Field, rest: &[Field], state: &mut S
             Out::Unknown(Taint::LINE)
         }
         Out::Unknown(taint) => {
-            machine.act(if taint.has(Taint::REMOTE) { &rules::network::REMOTE_CODE } else { &rules::opaque::SCRIPT });
+            machine.act(if taint.has(Taint::REMOTE) {
+                &rules::network::REMOTE_CODE
+            } else {
+                &rules::opaque::SCRIPT
+            });
             Out::Unknown(Taint::NONE)
         }
     }
@@ -110,12 +126,19 @@ fn removals(machine: &mut Machine<'_>, text: &str, state: &State) {
     const NAMES: [&str; 6] = ["remove-item", "ri", "del", "erase", "rd", "rmdir"];
     for piece in text.split([';', '|', '\n']) {
         let mut words = piece.split_whitespace();
-        if words.next().is_some_and(|first| NAMES.contains(&first.to_lowercase().as_str())) {
+        if words
+            .next()
+            .is_some_and(|first| NAMES.contains(&first.to_lowercase().as_str()))
+        {
             let mut argv = vec![Field::lit("rm"), Field::lit("-r"), Field::lit("--")];
             let home = machine.world.home.clone();
             argv.extend(words.filter(|word| !word.starts_with('-')).map(|word| {
                 let word = word.trim_matches(['\'', '"']).replace("$HOME", &home);
-                Field::lit(&word.strip_prefix('~').map_or(word.clone(), |rest| format!("{home}{rest}")))
+                Field::lit(
+                    &word
+                        .strip_prefix('~')
+                        .map_or(word.clone(), |rest| format!("{home}{rest}")),
+                )
             }));
             machine.suspect_call(&argv, state);
         }
@@ -137,7 +160,16 @@ fn other_shell(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) ->
         if call.name.starts_with('p') {
             removals(machine, text, state);
         }
-        inline::scan(machine, text, if call.name.starts_with("p") { "powershell" } else { "shell" }, state);
+        inline::scan(
+            machine,
+            text,
+            if call.name.starts_with("p") {
+                "powershell"
+            } else {
+                "shell"
+            },
+            state,
+        );
     }
     Out::Unknown(Taint::LINE)
 }

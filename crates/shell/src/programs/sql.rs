@@ -9,18 +9,28 @@ use crate::value::{Field, Out, Taint};
 
 pub(super) fn handler(name: &str) -> Option<Handler> {
     Some(match name {
-        "psql" | "mysql" | "mariadb" | "mongosh" | "mongo" | "sqlite3" | "sqlite" | "clickhouse-client" | "clickhouse" | "cqlsh" | "influx"
-        | "sqlcmd" | "sqlplus" | "cockroach" | "duckdb" | "usql" | "pgcli" | "mycli" | "litecli" | "snowsql" | "cypher-shell" | "presto" | "trino" | "hive" | "beeline" | "isql" | "tsql" | "litestream"
-        | "prisma" | "knex" | "sequelize" | "typeorm" | "drizzle-kit" | "alembic" | "flyway" | "liquibase" | "sqitch" | "dbmate" | "goose" | "atlas-db" | "rake" | "rails" => client,
+        "psql" | "mysql" | "mariadb" | "mongosh" | "mongo" | "sqlite3" | "sqlite"
+        | "clickhouse-client" | "clickhouse" | "cqlsh" | "influx" | "sqlcmd" | "sqlplus"
+        | "cockroach" | "duckdb" | "usql" | "pgcli" | "mycli" | "litecli" | "snowsql"
+        | "cypher-shell" | "presto" | "trino" | "hive" | "beeline" | "isql" | "tsql"
+        | "litestream" | "prisma" | "knex" | "sequelize" | "typeorm" | "drizzle-kit"
+        | "alembic" | "flyway" | "liquibase" | "sqitch" | "dbmate" | "goose" | "atlas-db"
+        | "rake" | "rails" => client,
         "redis-cli" | "valkey-cli" | "keydb-cli" | "memcdump" | "etcdctl" => store,
-        "dropdb" | "dropuser" | "mysqladmin" | "createdb" | "createuser" | "pg_restore" | "pg_dump" | "pg_dumpall" | "mysqldump" | "mongodump" | "mongorestore" | "initdb" | "pg_ctl" | "pg_resetwal" | "vacuumdb" => admin,
+        "dropdb" | "dropuser" | "mysqladmin" | "createdb" | "createuser" | "pg_restore"
+        | "pg_dump" | "pg_dumpall" | "mysqldump" | "mongodump" | "mongorestore" | "initdb"
+        | "pg_ctl" | "pg_resetwal" | "vacuumdb" => admin,
         _ => return None,
     })
 }
 
 /// Whether a statement loses data.
 pub(super) fn destroys(text: &str) -> bool {
-    let upper = text.to_uppercase().split_whitespace().collect::<Vec<_>>().join(" ");
+    let upper = text
+        .to_uppercase()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let statement = |verb: &str| {
         upper.match_indices(verb).any(|(at, _)| {
@@ -29,18 +39,68 @@ pub(super) fn destroys(text: &str) -> bool {
         })
     };
     let unbounded = |verb: &str| {
-        statement(verb) && !upper.split(';').filter(|part| part.contains(verb)).all(|part| part.contains(" WHERE ") && !part.contains("WHERE 1=1") && !part.contains("WHERE TRUE") && !part.contains("WHERE 1 = 1"))
+        statement(verb)
+            && !upper
+                .split(';')
+                .filter(|part| part.contains(verb))
+                .all(|part| {
+                    part.contains(" WHERE ")
+                        && !part.contains("WHERE 1=1")
+                        && !part.contains("WHERE TRUE")
+                        && !part.contains("WHERE 1 = 1")
+                })
     };
     [
-        "DROP TABLE", "DROP DATABASE", "DROP SCHEMA", "DROP INDEX", "DROP VIEW", "DROP USER", "DROP ROLE", "DROP COLUMN", "DROP KEYSPACE", "DROP OWNED",
-        "DROP COLLECTION", "DROP FUNCTION", "DROP TRIGGER", "DROP SEQUENCE", "DROP TYPE", "DROP EXTENSION", "DROP MATERIALIZED", "DROP MEASUREMENT", "DROP CONSTRAINT", "DROP TABLESPACE",
-        "TRUNCATE", "FLUSHALL", "FLUSHDB", "DETACH DELETE", "DROP CONTINUOUS", "DROP BUCKET", "DROP PARTITION", "RESET MASTER", "PURGE BINARY", "SHUTDOWN", "DROP GRAPH", "DROP ALL",
+        "DROP TABLE",
+        "DROP DATABASE",
+        "DROP SCHEMA",
+        "DROP INDEX",
+        "DROP VIEW",
+        "DROP USER",
+        "DROP ROLE",
+        "DROP COLUMN",
+        "DROP KEYSPACE",
+        "DROP OWNED",
+        "DROP COLLECTION",
+        "DROP FUNCTION",
+        "DROP TRIGGER",
+        "DROP SEQUENCE",
+        "DROP TYPE",
+        "DROP EXTENSION",
+        "DROP MATERIALIZED",
+        "DROP MEASUREMENT",
+        "DROP CONSTRAINT",
+        "DROP TABLESPACE",
+        "TRUNCATE",
+        "FLUSHALL",
+        "FLUSHDB",
+        "DETACH DELETE",
+        "DROP CONTINUOUS",
+        "DROP BUCKET",
+        "DROP PARTITION",
+        "RESET MASTER",
+        "PURGE BINARY",
+        "SHUTDOWN",
+        "DROP GRAPH",
+        "DROP ALL",
     ]
     .iter()
     .any(|verb| statement(verb))
         || unbounded("DELETE FROM")
         || (statement("UPDATE ") && upper.contains(" SET ") && unbounded("UPDATE "))
-        || ["dropDatabase(", ".drop(", "deleteMany(", ".remove(", "dropUser(", "dropCollection(", "dropIndexes(", "deleteOne(", "shutdownServer("].iter().any(|verb| compact.contains(verb))
+        || [
+            "dropDatabase(",
+            ".drop(",
+            "deleteMany(",
+            ".remove(",
+            "dropUser(",
+            "dropCollection(",
+            "dropIndexes(",
+            "deleteOne(",
+            "shutdownServer(",
+        ]
+        .iter()
+        .any(|verb| compact.contains(verb))
         || statement("DELETE") && upper.contains(" WHERE ")
 }
 
@@ -48,7 +108,15 @@ pub(super) fn destroys(text: &str) -> bool {
 fn escapes(machine: &mut Machine<'_>, text: &str, state: &State) {
     for line in text.lines().flat_map(|line| line.split(';')).take(64) {
         let line = line.trim();
-        for mark in ["\\!", "\\ !", "system ", ".shell ", ".system ", "\\system ", "!"] {
+        for mark in [
+            "\\!",
+            "\\ !",
+            "system ",
+            ".shell ",
+            ".system ",
+            "\\system ",
+            "!",
+        ] {
             if let Some(code) = line.strip_prefix(mark) {
                 machine.inner(code.trim(), &mut state.clone());
             }
@@ -62,10 +130,30 @@ fn escapes(machine: &mut Machine<'_>, text: &str, state: &State) {
                 machine.act(&rules::opaque::OPTION);
             }
         }
-        for (mark, role) in [("OUTFILE ", Role::Write), ("DUMPFILE ", Role::Write), (".OUTPUT ", Role::Write), (".ONCE ", Role::Write), (".BACKUP ", Role::Write), (".READ ", Role::Read), (".OPEN ", Role::Write), ("LOAD_FILE(", Role::Read), ("READFILE(", Role::Read), ("INFILE ", Role::Read), ("WRITEFILE(", Role::Write), ("VACUUM INTO ", Role::Write), ("COPY_TO ", Role::Write), ("\\O ", Role::Write), ("\\I ", Role::Read)] {
+        for (mark, role) in [
+            ("OUTFILE ", Role::Write),
+            ("DUMPFILE ", Role::Write),
+            (".OUTPUT ", Role::Write),
+            (".ONCE ", Role::Write),
+            (".BACKUP ", Role::Write),
+            (".READ ", Role::Read),
+            (".OPEN ", Role::Write),
+            ("LOAD_FILE(", Role::Read),
+            ("READFILE(", Role::Read),
+            ("INFILE ", Role::Read),
+            ("WRITEFILE(", Role::Write),
+            ("VACUUM INTO ", Role::Write),
+            ("COPY_TO ", Role::Write),
+            ("\\O ", Role::Write),
+            ("\\I ", Role::Read),
+        ] {
             if let Some(at) = upper.find(mark) {
                 let rest = line.get(at + mark.len()..).unwrap_or_default();
-                let name: String = rest.trim_start_matches(['\'', '"', ' ']).chars().take_while(|c| !matches!(c, '\'' | '"' | ' ' | ')' | ',')).collect();
+                let name: String = rest
+                    .trim_start_matches(['\'', '"', ' '])
+                    .chars()
+                    .take_while(|c| !matches!(c, '\'' | '"' | ' ' | ')' | ','))
+                    .collect();
                 machine.path(role, &Field::lit(&name), state);
             }
         }
@@ -86,8 +174,25 @@ fn client(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
         texts.push(text.clone());
     }
     let line = texts.join(" ");
-    let tools = ["migrate reset", "db:drop", "db:reset", "db push --force-reset", "--force-reset", "migrate:reset", "db:migrate:undo:all", "downgrade base", "schema:drop", "migrate:rollback --all", "db:purge", "db:schema:load", "dropall", "drop-all"];
-    let destroying = texts.iter().any(|text| destroys(text) || destroys(text.split_once('=').map_or("", |(_, rest)| rest)))
+    let tools = [
+        "migrate reset",
+        "db:drop",
+        "db:reset",
+        "db push --force-reset",
+        "--force-reset",
+        "migrate:reset",
+        "db:migrate:undo:all",
+        "downgrade base",
+        "schema:drop",
+        "migrate:rollback --all",
+        "db:purge",
+        "db:schema:load",
+        "dropall",
+        "drop-all",
+    ];
+    let destroying = texts
+        .iter()
+        .any(|text| destroys(text) || destroys(text.split_once('=').map_or("", |(_, rest)| rest)))
         || tools.iter().any(|form| line.contains(form))
         || matches!(call.name, "flyway") && line.contains("clean")
         || matches!(call.name, "dbmate") && line.contains("drop");
@@ -95,7 +200,11 @@ fn client(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
         escapes(machine, text, state);
     }
     if call.name == "mysql" || call.name == "psql" {
-        let parsed = parse(call.args, "e c f o h u p P d U D S execute command file output host port user database dbname set v tee pager L log-file", Order::Any);
+        let parsed = parse(
+            call.args,
+            "e c f o h u p P d U D S execute command file output host port user database dbname set v tee pager L log-file",
+            Order::Any,
+        );
         for file in parsed.values(&["o", "output", "tee", "L", "log-file"]) {
             let file = file.clone();
             match file.prefix().strip_prefix('|') {
@@ -113,15 +222,27 @@ fn client(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
     if matches!(call.name, "sqlite3" | "sqlite" | "duckdb") {
         return local(machine, call, destroying, state);
     }
-    machine.act(if destroying { &remote::DATABASE_DESTROY } else { &remote::DATABASE });
+    machine.act(if destroying {
+        &remote::DATABASE_DESTROY
+    } else {
+        &remote::DATABASE
+    });
     Out::Unknown(Taint::REMOTE)
 }
 
 /// A database in a file.
 fn local(machine: &mut Machine<'_>, call: &Call<'_>, destroying: bool, state: &mut State) -> Out {
-    let parsed = parse(call.args, "cmd init separator newline nullvalue", Order::Any);
+    let parsed = parse(
+        call.args,
+        "cmd init separator newline nullvalue",
+        Order::Any,
+    );
     // sqlite's long options have one dash.
-    let operands: Vec<&Field> = call.args.iter().filter(|arg| !arg.prefix().starts_with('-')).collect();
+    let operands: Vec<&Field> = call
+        .args
+        .iter()
+        .filter(|arg| !arg.prefix().starts_with('-'))
+        .collect();
     if let Some(file) = operands.first() {
         machine.path(Role::Write, file, state);
     }
@@ -134,7 +255,11 @@ fn local(machine: &mut Machine<'_>, call: &Call<'_>, destroying: bool, state: &m
             text.known().is_some_and(|text| {
                 let upper = text.trim().to_uppercase();
                 !upper.trim_end_matches(';').contains(';')
-                    && (upper.starts_with("SELECT") || upper.starts_with(".TABLES") || upper.starts_with(".SCHEMA") || upper.starts_with("EXPLAIN") || upper.starts_with("PRAGMA TABLE_INFO"))
+                    && (upper.starts_with("SELECT")
+                        || upper.starts_with(".TABLES")
+                        || upper.starts_with(".SCHEMA")
+                        || upper.starts_with("EXPLAIN")
+                        || upper.starts_with("PRAGMA TABLE_INFO"))
             })
         });
     if !looks || parsed.has(&["init"]) {
@@ -145,32 +270,71 @@ fn local(machine: &mut Machine<'_>, call: &Call<'_>, destroying: bool, state: &m
 
 fn store(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let mut line = call.args.iter().map(Field::shown).collect::<Vec<_>>().join(" ");
+    let mut line = call
+        .args
+        .iter()
+        .map(Field::shown)
+        .collect::<Vec<_>>()
+        .join(" ");
     if let Some(Out::Known(text)) = &state.input {
         line.push(' ');
         line.push_str(text);
     }
     let upper = line.to_uppercase();
-    let destroys = upper.split(|c: char| !c.is_alphanumeric()).any(|word| matches!(word, "FLUSHALL" | "FLUSHDB" | "SHUTDOWN" | "DEL" | "UNLINK" | "DEBUG" | "RENAME" | "EVAL" | "SLAVEOF" | "REPLICAOF" | "SWAPDB" | "LTRIM"))
-        || upper.contains("CONFIG SET")
+    let destroys = upper.split(|c: char| !c.is_alphanumeric()).any(|word| {
+        matches!(
+            word,
+            "FLUSHALL"
+                | "FLUSHDB"
+                | "SHUTDOWN"
+                | "DEL"
+                | "UNLINK"
+                | "DEBUG"
+                | "RENAME"
+                | "EVAL"
+                | "SLAVEOF"
+                | "REPLICAOF"
+                | "SWAPDB"
+                | "LTRIM"
+        )
+    }) || upper.contains("CONFIG SET")
         || upper.contains("CONFIG REWRITE")
         || upper.contains("CLUSTER RESET");
-    machine.act(if destroys { &remote::DATABASE_DESTROY } else { &remote::DATABASE });
+    machine.act(if destroys {
+        &remote::DATABASE_DESTROY
+    } else {
+        &remote::DATABASE
+    });
     Out::Unknown(Taint::REMOTE)
 }
 
 fn admin(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let line = call.args.iter().map(Field::shown).collect::<Vec<_>>().join(" ");
+    let line = call
+        .args
+        .iter()
+        .map(Field::shown)
+        .collect::<Vec<_>>()
+        .join(" ");
     let destroys = match call.name {
         "dropdb" | "dropuser" | "pg_resetwal" => true,
-        "mysqladmin" => line.contains("drop") || line.contains("shutdown") || line.contains("password"),
+        "mysqladmin" => {
+            line.contains("drop") || line.contains("shutdown") || line.contains("password")
+        }
         "pg_restore" => line.contains("--clean") || line.split(' ').any(|word| word == "-c"),
         "mongorestore" => line.contains("--drop"),
         _ => false,
     };
-    machine.act(if destroys { &remote::DATABASE_DESTROY } else { &remote::DATABASE });
-    let parsed = parse(call.args, "f file r result-file o out D pgdata d h U p n t", Order::Any);
+    machine.act(if destroys {
+        &remote::DATABASE_DESTROY
+    } else {
+        &remote::DATABASE
+    });
+    let parsed = parse(
+        call.args,
+        "f file r result-file o out D pgdata d h U p n t",
+        Order::Any,
+    );
     for file in parsed.values(&["f", "file", "r", "result-file", "o", "out", "D", "pgdata"]) {
         let file = file.clone();
         machine.path(Role::Write, &file, state);

@@ -1,52 +1,193 @@
 //! Programs that change the machine: a table from program and words to rules.
 
-use super::Handler;
+use super::{Handler, lists};
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
-use crate::rules::{self, Rule, destructive, machine as state_of_machine, persistence, privilege, secret};
+use crate::rules::{
+    self, Rule, destructive, machine as state_of_machine, persistence, privilege, secret,
+};
 use crate::value::{Field, Out, Taint};
 
 /// A row: programs, words of which one must be there (none: any call), the rule.
-type Row = (&'static [&'static str], &'static [&'static str], Option<&'static Rule>);
+type Row = (&'static str, &'static str, Option<&'static Rule>);
 
 /// The first row that fits speaks.
 static ROWS: &[Row] = &[
-    (&["mkfs", "mke2fs", "mkswap", "wipefs", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "partprobe", "blkdiscard", "hdparm", "nvme", "badblocks", "mkdosfs", "cryptsetup", "mdadm", "lvcreate", "pvcreate", "vgcreate", "diskutil", "format", "dban", "fsck", "e2fsck", "resize2fs", "tune2fs", "debugfs", "xfs_repair", "sdelete", "zerofree", "grub-install", "efibootmgr", "flashrom", "fwupdmgr"], &["-l", "--list", "list", "print", "info", "--help", "-V", "get-devices"], None),
-    (&["mkfs", "mke2fs", "mkswap", "wipefs", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "partprobe", "blkdiscard", "hdparm", "nvme", "badblocks", "mkdosfs", "cryptsetup", "mdadm", "lvcreate", "pvcreate", "vgcreate", "diskutil", "format", "dban", "fsck", "e2fsck", "resize2fs", "tune2fs", "debugfs", "xfs_repair", "sdelete", "zerofree", "grub-install", "efibootmgr", "flashrom", "fwupdmgr"], &[], Some(&destructive::FILESYSTEM)),
-    (&["shutdown", "reboot", "poweroff", "halt", "telinit", "init", "pm-suspend", "systemd-sleep", "rtcwake"], &[], Some(&state_of_machine::POWER)),
-    (&["crontab"], &["-l"], Some(&rules::place::READ_OUTSIDE)),
-    (&["crontab", "at", "batch", "atrm", "anacron", "schtasks"], &[], Some(&persistence::TIMER)),
-    (&["launchctl", "systemctl", "service", "rc-service", "initctl", "sv", "supervisorctl", "svc", "rcctl"], &["status", "is-active", "is-enabled", "is-failed", "list-units", "list-unit-files", "list-timers", "show", "cat", "--version", "--status-all", "list", "list-jobs", "list-dependencies"], None),
-    (&["systemctl", "launchctl"], &["reboot", "poweroff", "halt", "suspend", "hibernate", "kexec", "rescue", "emergency"], Some(&state_of_machine::POWER)),
-    (&["systemctl", "launchctl", "update-rc.d", "chkconfig", "rc-update"], &["enable", "disable", "mask", "link", "edit", "load", "unload", "bootstrap", "bootout", "submit", "defaults", "remove", "set-property", "revert", "preset", "add", "del", "set-default", "off", "on"], Some(&persistence::SERVICE_INSTALLED)),
-    (&["systemctl", "service", "rc-service", "launchctl", "initctl", "sv", "supervisorctl", "svc", "update-rc.d", "chkconfig", "rc-update", "pm2", "forever", "rcctl", "invoke-rc.d"], &[], Some(&persistence::SERVICE)),
-    (&["useradd", "userdel", "usermod", "adduser", "deluser", "groupadd", "groupdel", "groupmod", "addgroup", "delgroup", "gpasswd", "passwd", "chpasswd", "chsh", "chfn", "visudo", "vipw", "vigr", "chage", "newusers", "pwconv", "dscl", "loginctl-enable", "sudoedit", "net", "dpkg-statoverride", "update-alternatives", "faillock", "pam-auth-update"], &[], Some(&privilege::ACCOUNT)),
-    (&["insmod", "rmmod", "modprobe", "depmod", "kexec", "dkms", "bpftool", "bpftrace"], &["--version", "-n", "--show-depends"], None),
-    (&["insmod", "rmmod", "modprobe", "depmod", "kexec", "dkms", "bpftool", "bpftrace"], &[], Some(&privilege::KERNEL)),
-    (&["sysctl"], &["-w", "--write", "-p", "--load", "--system"], Some(&privilege::KERNEL)),
-    (&["sysctl"], &[], Some(&rules::place::READ_OUTSIDE)),
-    (&["mount"], &["-l"], None),
-    (&["mount", "umount", "losetup", "swapon", "swapoff", "pivot_root", "switch_root", "fusermount", "kpartx", "fuse-overlayfs", "udisksctl", "exportfs"], &[], Some(&privilege::MOUNT)),
-    (&["iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "iptables-restore", "ebtables", "ipset", "pfctl", "tc"], &["-L", "-S", "list", "status", "--list-all", "--state"], None),
-    (&["iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "iptables-restore", "ebtables", "ipset", "pfctl", "tc"], &[], Some(&privilege::FIREWALL)),
-    (&["ip", "ifconfig", "route", "nmcli", "networksetup", "iw", "iwconfig", "resolvectl", "wg", "wg-quick", "brctl", "ethtool", "hostnamectl", "netplan", "dhclient", "tailscale", "openvpn"], &["add", "del", "delete", "set", "flush", "up", "down", "replace", "change", "-setairportpower", "set-hostname", "apply", "off", "on", "modify", "logout"], Some(&privilege::FIREWALL)),
-    (&["setenforce", "spctl", "csrutil", "apparmor_parser", "aa-disable", "aa-teardown", "aa-complain", "auditctl", "semodule", "setsebool", "restorecon", "chcon", "tmutil", "Set-MpPreference", "xattr"], &[], Some(&privilege::SECURITY)),
-    (&["setcap"], &[], Some(&privilege::SETUID)),
-    (&["timedatectl", "localectl", "hwclock", "locale-gen", "dpkg-reconfigure", "ldconfig", "update-ca-certificates", "update-grub", "update-initramfs", "mandb", "updatedb", "scutil", "defaults", "gsettings", "dconf", "xrandr", "setxkbmap", "xset", "loadkeys", "tzselect", "alternatives", "trust", "nvram", "pmset", "systemsetup", "powercfg", "reg", "bcdedit"], &["status", "list", "get", "read", "-p", "show", "list-timezones", "--version"], None),
-    (&["timedatectl", "localectl", "hwclock", "locale-gen", "dpkg-reconfigure", "ldconfig", "update-ca-certificates", "update-grub", "update-initramfs", "mandb", "updatedb", "scutil", "defaults", "gsettings", "dconf", "xrandr", "setxkbmap", "xset", "loadkeys", "tzselect", "alternatives", "trust", "nvram", "pmset", "systemsetup", "powercfg", "reg", "bcdedit"], &[], Some(&state_of_machine::SETTINGS)),
-    (&["hostname", "domainname"], &["-f", "-i", "-I", "-s", "-d", "-A"], None),
-    (&["killall5"], &[], Some(&state_of_machine::SIGNAL_ALL)),
-    (&["pkill", "killall", "skill"], &["-u", "-U", "--user", "--euid", "--uid"], Some(&state_of_machine::SIGNAL_ALL)),
-    (&["pkill", "killall", "skill", "renice", "xkill", "snice", "fuser"], &[], Some(&state_of_machine::SIGNAL)),
-    (&["printenv"], &["PATH", "HOME", "USER", "SHELL", "PWD", "LANG", "TERM"], None),
-    (&["printenv"], &[], Some(&secret::ENVIRONMENT)),
-    (&["security", "secret-tool", "kwallet-query", "keyring", "gnome-keyring", "cmdkey", "keychain", "credstash", "berglas", "sops", "ansible-vault", "age", "keyctl", "lsassy", "mimikatz", "hashcat", "john", "gopass"], &["--version", "list-keychains", "-h"], None),
-    (&["security", "secret-tool", "kwallet-query", "keyring", "gnome-keyring", "cmdkey", "keychain", "credstash", "berglas", "sops", "ansible-vault", "age", "keyctl", "lsassy", "mimikatz", "hashcat", "john", "gopass"], &[], Some(&secret::STORE)),
-    (&["xclip", "xsel", "pbpaste", "wl-paste", "import", "scrot", "screencapture", "gnome-screenshot", "maim", "grim", "arecord", "ffmpeg-grab", "xdotool", "xinput", "evtest", "script-none", "osascript-none"], &[], Some(&rules::place::READ_OUTSIDE)),
-    (&["dmesg", "journalctl", "last", "lastlog", "lastb", "ausearch", "coredumpctl", "lsof", "ss", "netstat", "who", "w", "users", "dmidecode", "getent"], &["--vacuum-size", "--vacuum-time", "--rotate", "-C", "--clear", "-c", "-K", "--kill", "--flush", "shadow"], Some(&destructive::OUTSIDE)),
-    (&["dmesg", "journalctl", "last", "lastlog", "lastb", "ausearch", "coredumpctl", "dmidecode"], &[], Some(&rules::place::READ_OUTSIDE)),
-    (&["gcore", "ptrace", "reptyr", "crash", "perf", "sysdig", "criu"], &[], Some(&rules::opaque::PROGRAM)),
-    (&["logrotate", "tmpreaper", "tmpwatch", "bleachbit", "deborphan", "rkhunter", "wine", "qemu-system-x86_64", "VBoxManage"], &[], Some(&rules::opaque::PROGRAM)),
+    (
+        "mkfs mke2fs mkswap wipefs fdisk sfdisk cfdisk gdisk sgdisk parted partprobe blkdiscard \
+        hdparm nvme badblocks mkdosfs cryptsetup mdadm lvcreate pvcreate vgcreate diskutil format \
+        dban fsck e2fsck resize2fs tune2fs debugfs xfs_repair sdelete zerofree grub-install \
+        efibootmgr flashrom fwupdmgr",
+        "-l --list list print info --help -V get-devices",
+        None,
+    ),
+    (
+        "mkfs mke2fs mkswap wipefs fdisk sfdisk cfdisk gdisk sgdisk parted partprobe blkdiscard \
+        hdparm nvme badblocks mkdosfs cryptsetup mdadm lvcreate pvcreate vgcreate diskutil format \
+        dban fsck e2fsck resize2fs tune2fs debugfs xfs_repair sdelete zerofree grub-install \
+        efibootmgr flashrom fwupdmgr",
+        "",
+        Some(&destructive::FILESYSTEM),
+    ),
+    (
+        "shutdown reboot poweroff halt telinit init pm-suspend systemd-sleep rtcwake",
+        "",
+        Some(&state_of_machine::POWER),
+    ),
+    ("crontab", "-l", Some(&rules::place::READ_OUTSIDE)),
+    (
+        "crontab at batch atrm anacron schtasks",
+        "",
+        Some(&persistence::TIMER),
+    ),
+    (
+        "launchctl systemctl service rc-service initctl sv supervisorctl svc rcctl",
+        "status is-active is-enabled is-failed list-units list-unit-files list-timers show cat \
+        --version --status-all list list-jobs list-dependencies",
+        None,
+    ),
+    (
+        "systemctl launchctl",
+        "reboot poweroff halt suspend hibernate kexec rescue emergency",
+        Some(&state_of_machine::POWER),
+    ),
+    (
+        "systemctl launchctl update-rc.d chkconfig rc-update",
+        "enable disable mask link edit load unload bootstrap bootout submit defaults remove \
+        set-property revert preset add del set-default off on",
+        Some(&persistence::SERVICE_INSTALLED),
+    ),
+    (
+        "systemctl service rc-service launchctl initctl sv supervisorctl svc update-rc.d chkconfig \
+        rc-update pm2 forever rcctl invoke-rc.d",
+        "",
+        Some(&persistence::SERVICE),
+    ),
+    (
+        "useradd userdel usermod adduser deluser groupadd groupdel groupmod addgroup delgroup \
+        gpasswd passwd chpasswd chsh chfn visudo vipw vigr chage newusers pwconv dscl \
+        loginctl-enable sudoedit net dpkg-statoverride update-alternatives faillock \
+        pam-auth-update",
+        "",
+        Some(&privilege::ACCOUNT),
+    ),
+    (
+        "insmod rmmod modprobe depmod kexec dkms bpftool bpftrace",
+        "--version -n --show-depends",
+        None,
+    ),
+    (
+        "insmod rmmod modprobe depmod kexec dkms bpftool bpftrace",
+        "",
+        Some(&privilege::KERNEL),
+    ),
+    (
+        "sysctl",
+        "-w --write -p --load --system",
+        Some(&privilege::KERNEL),
+    ),
+    ("sysctl", "", Some(&rules::place::READ_OUTSIDE)),
+    ("mount", "-l", None),
+    (
+        "mount umount losetup swapon swapoff pivot_root switch_root fusermount kpartx \
+        fuse-overlayfs udisksctl exportfs",
+        "",
+        Some(&privilege::MOUNT),
+    ),
+    (
+        "iptables ip6tables nft ufw firewall-cmd iptables-restore ebtables ipset pfctl tc",
+        "-L -S list status --list-all --state",
+        None,
+    ),
+    (
+        "iptables ip6tables nft ufw firewall-cmd iptables-restore ebtables ipset pfctl tc",
+        "",
+        Some(&privilege::FIREWALL),
+    ),
+    (
+        "ip ifconfig route nmcli networksetup iw iwconfig resolvectl wg wg-quick brctl ethtool \
+        hostnamectl netplan dhclient tailscale openvpn",
+        "add del delete set flush up down replace change -setairportpower set-hostname apply off on \
+        modify logout",
+        Some(&privilege::FIREWALL),
+    ),
+    (
+        "setenforce spctl csrutil apparmor_parser aa-disable aa-teardown aa-complain auditctl \
+        semodule setsebool restorecon chcon tmutil Set-MpPreference xattr",
+        "",
+        Some(&privilege::SECURITY),
+    ),
+    ("setcap", "", Some(&privilege::SETUID)),
+    (
+        "timedatectl localectl hwclock locale-gen dpkg-reconfigure ldconfig update-ca-certificates \
+        update-grub update-initramfs mandb updatedb scutil defaults gsettings dconf xrandr \
+        setxkbmap xset loadkeys tzselect alternatives trust nvram pmset systemsetup powercfg reg \
+        bcdedit",
+        "status list get read -p show list-timezones --version",
+        None,
+    ),
+    (
+        "timedatectl localectl hwclock locale-gen dpkg-reconfigure ldconfig update-ca-certificates \
+        update-grub update-initramfs mandb updatedb scutil defaults gsettings dconf xrandr \
+        setxkbmap xset loadkeys tzselect alternatives trust nvram pmset systemsetup powercfg reg \
+        bcdedit",
+        "",
+        Some(&state_of_machine::SETTINGS),
+    ),
+    ("hostname domainname", "-f -i -I -s -d -A", None),
+    ("killall5", "", Some(&state_of_machine::SIGNAL_ALL)),
+    (
+        "pkill killall skill",
+        "-u -U --user --euid --uid",
+        Some(&state_of_machine::SIGNAL_ALL),
+    ),
+    (
+        "pkill killall skill renice xkill snice fuser",
+        "",
+        Some(&state_of_machine::SIGNAL),
+    ),
+    ("printenv", "PATH HOME USER SHELL PWD LANG TERM", None),
+    ("printenv", "", Some(&secret::ENVIRONMENT)),
+    (
+        "security secret-tool kwallet-query keyring gnome-keyring cmdkey keychain credstash berglas \
+        sops ansible-vault age keyctl lsassy mimikatz hashcat john gopass",
+        "--version list-keychains -h",
+        None,
+    ),
+    (
+        "security secret-tool kwallet-query keyring gnome-keyring cmdkey keychain credstash berglas \
+        sops ansible-vault age keyctl lsassy mimikatz hashcat john gopass",
+        "",
+        Some(&secret::STORE),
+    ),
+    (
+        "xclip xsel pbpaste wl-paste import scrot screencapture gnome-screenshot maim grim arecord \
+        ffmpeg-grab xdotool xinput evtest script-none osascript-none",
+        "",
+        Some(&rules::place::READ_OUTSIDE),
+    ),
+    (
+        "dmesg journalctl last lastlog lastb ausearch coredumpctl lsof ss netstat who w users \
+        dmidecode getent",
+        "--vacuum-size --vacuum-time --rotate -C --clear -c -K --kill --flush shadow",
+        Some(&destructive::OUTSIDE),
+    ),
+    (
+        "dmesg journalctl last lastlog lastb ausearch coredumpctl dmidecode",
+        "",
+        Some(&rules::place::READ_OUTSIDE),
+    ),
+    (
+        "gcore ptrace reptyr crash perf sysdig criu",
+        "",
+        Some(&rules::opaque::PROGRAM),
+    ),
+    (
+        "logrotate tmpreaper tmpwatch bleachbit deborphan rkhunter wine qemu-system-x86_64 \
+        VBoxManage",
+        "",
+        Some(&rules::opaque::PROGRAM),
+    ),
 ];
 
 pub(super) fn handler(name: &str) -> Option<Handler> {
@@ -55,16 +196,27 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
         "gpg" | "gpg2" => Some(gpg),
         "ssh-keygen" | "ssh-add" => Some(keys),
         _ if name.starts_with("mkfs") => Some(table),
-        _ => ROWS.iter().any(|(names, ..)| names.contains(&name)).then_some(table as Handler),
+        _ => ROWS
+            .iter()
+            .any(|(names, ..)| lists(names, name))
+            .then_some(table as Handler),
     }
 }
 
 fn table(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let name = if call.name.starts_with("mkfs") { "mkfs" } else { call.name };
+    let name = if call.name.starts_with("mkfs") {
+        "mkfs"
+    } else {
+        call.name
+    };
     let words: Vec<String> = call.args.iter().map(Field::shown).collect();
     let row = ROWS.iter().find(|(names, wanted, _)| {
-        names.contains(&name) && (wanted.is_empty() || words.iter().any(|word| wanted.contains(&word.split('=').next().unwrap_or_default())))
+        lists(names, name)
+            && (wanted.is_empty()
+                || words
+                    .iter()
+                    .any(|word| lists(wanted, word.split('=').next().unwrap_or_default())))
     });
     if let Some((.., Some(rule))) = row
         && !(matches!(name, "mount" | "hostname" | "fuser") && call.args.is_empty())
@@ -107,22 +259,46 @@ fn kill(machine: &mut Machine<'_>, call: &Call<'_>, _: &mut State) -> Out {
             text => targets.push(text),
         }
     }
-    let all = targets.iter().any(|target| matches!(*target, "-1" | "1" | "0" | "-0"));
-    machine.act(if all { &state_of_machine::SIGNAL_ALL } else { &state_of_machine::SIGNAL });
+    let all = targets
+        .iter()
+        .any(|target| matches!(*target, "-1" | "1" | "0" | "-0"));
+    machine.act(if all {
+        &state_of_machine::SIGNAL_ALL
+    } else {
+        &state_of_machine::SIGNAL
+    });
     Out::Unknown(Taint::NONE)
 }
 
 fn gpg(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
     let words: Vec<String> = call.args.iter().map(Field::shown).collect();
-    let has = |names: &[&str]| words.iter().any(|word| names.iter().any(|name| word.starts_with(name)));
+    let has = |names: &[&str]| {
+        words
+            .iter()
+            .any(|word| names.iter().any(|name| word.starts_with(name)))
+    };
     if has(&["--export-secret", "--export-ssh"]) {
         machine.act(&secret::STORE);
-    } else if has(&["--delete", "--import", "--edit", "--quick", "--gen", "--full-gen"]) {
+    } else if has(&[
+        "--delete",
+        "--import",
+        "--edit",
+        "--quick",
+        "--gen",
+        "--full-gen",
+    ]) {
         machine.act(&persistence::CONFIGURATION);
     } else if has(&["--recv", "--send", "--search", "--refresh", "--keyserver"]) {
         machine.network(None);
-    } else if !has(&["--list", "-k", "-K", "--version", "--verify", "--fingerprint"]) {
+    } else if !has(&[
+        "--list",
+        "-k",
+        "-K",
+        "--version",
+        "--verify",
+        "--fingerprint",
+    ]) {
         machine.act(&secret::PRINTED);
     }
     for (at, word) in words.iter().enumerate() {
@@ -142,10 +318,21 @@ fn keys(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     if has(&["-l", "-L", "-lf"]) {
         return Out::Unknown(Taint::NONE);
     }
-    let file = words.iter().position(|word| word == "-f").and_then(|at| call.args.get(at + 1));
+    let file = words
+        .iter()
+        .position(|word| word == "-f")
+        .and_then(|at| call.args.get(at + 1));
     match file {
         Some(file) => {
-            machine.path(if has(&["-y"]) { Role::Read } else { Role::Write }, file, state);
+            machine.path(
+                if has(&["-y"]) {
+                    Role::Read
+                } else {
+                    Role::Write
+                },
+                file,
+                state,
+            );
         }
         None => machine.act(&persistence::STARTUP),
     }

@@ -58,7 +58,9 @@ fn echo(machine: &mut Machine<'_>, call: &Call<'_>, _: &mut State) -> Out {
     while let Some((first, rest)) = args.split_first() {
         match first.known().as_deref() {
             Some(flags)
-                if flags.len() > 1 && flags.starts_with('-') && flags[1..].chars().all(|c| "neE".contains(c)) =>
+                if flags.len() > 1
+                    && flags.starts_with('-')
+                    && flags[1..].chars().all(|c| "neE".contains(c)) =>
             {
                 newline &= !flags.contains('n');
                 escapes |= flags.contains('e');
@@ -141,7 +143,11 @@ fn reads(machine: &mut Machine<'_>, operands: &[Field], state: &State) -> Out {
 
 fn cat(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let valued = if call.name == "nl" { "b d f h i l n s v w" } else { "pager language style theme" };
+    let valued = if call.name == "nl" {
+        "b d f h i l n s v w"
+    } else {
+        "pager language style theme"
+    };
     let parsed = parse(call.args, valued, Order::Any);
     super::table::doubtful(machine, &parsed, false, state);
     if let Some(pager) = parsed.value(&["pager"]) {
@@ -166,34 +172,64 @@ fn cat(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 
 fn ends(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(call.args, "n c lines bytes s pid sleep-interval", Order::Any);
+    let parsed = parse(
+        call.args,
+        "n c lines bytes s pid sleep-interval",
+        Order::Any,
+    );
     super::table::doubtful(machine, &parsed, false, state);
     let out = reads(machine, &parsed.operands, state);
     // Without an option these pass on ten lines.
     match out {
-        Out::Known(text) if parsed.options.is_empty() && text.lines().count() <= 10 => Out::Known(text),
+        Out::Known(text) if parsed.options.is_empty() && text.lines().count() <= 10 => {
+            Out::Known(text)
+        }
         Out::Known(text) => {
             // `-5` is `-n 5`.
-            let digits: String = parsed.options.iter().filter(|given| given.name.parse::<u8>().is_ok()).map(|given| given.name.as_str()).collect();
-            let count = parsed.value(&["n", "lines"]).and_then(|field| field.known()?.parse::<i64>().ok()).or_else(|| digits.parse().ok());
+            let digits: String = parsed
+                .options
+                .iter()
+                .filter(|given| given.name.parse::<u8>().is_ok())
+                .map(|given| given.name.as_str())
+                .collect();
+            let count = parsed
+                .value(&["n", "lines"])
+                .and_then(|field| field.known()?.parse::<i64>().ok())
+                .or_else(|| digits.parse().ok());
             let lines: Vec<&str> = text.lines().collect();
             match (call.name, count) {
                 ("head", Some(count)) if count >= 0 => {
                     let count = usize::try_from(count).unwrap_or(0);
-                    Out::Known(lines.iter().take(count).map(|line| format!("{line}\n")).collect())
+                    Out::Known(
+                        lines
+                            .iter()
+                            .take(count)
+                            .map(|line| format!("{line}\n"))
+                            .collect(),
+                    )
                 }
                 ("tail", Some(count)) if count >= 0 => {
-                    let skip = lines.len().saturating_sub(usize::try_from(count).unwrap_or(0));
-                    Out::Known(lines.iter().skip(skip).map(|line| format!("{line}\n")).collect())
+                    let skip = lines
+                        .len()
+                        .saturating_sub(usize::try_from(count).unwrap_or(0));
+                    Out::Known(
+                        lines
+                            .iter()
+                            .skip(skip)
+                            .map(|line| format!("{line}\n"))
+                            .collect(),
+                    )
                 }
                 _ => Out::Unknown(Taint::NONE),
             }
         }
-        Out::Unknown(taint) => Out::Unknown(if parsed.operands.is_empty() && !taint.has(Taint::INSIDE) {
-            taint
-        } else {
-            taint.risky()
-        }),
+        Out::Unknown(taint) => {
+            Out::Unknown(if parsed.operands.is_empty() && !taint.has(Taint::INSIDE) {
+                taint
+            } else {
+                taint.risky()
+            })
+        }
     }
 }
 
@@ -251,7 +287,10 @@ fn rev(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
     match reads(machine, call.args, state) {
         Out::Known(text) => {
-            let lines: Vec<String> = text.lines().map(|line| line.chars().rev().collect()).collect();
+            let lines: Vec<String> = text
+                .lines()
+                .map(|line| line.chars().rev().collect())
+                .collect();
             Out::Known(lines.join("\n") + "\n")
         }
         out => out,
@@ -269,7 +308,9 @@ fn tr(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             Out::Known(decode::delete(&text, what, complement))
         }
         (Out::Known(text), Some([_])) if parsed.has(&["s", "squeeze-repeats"]) => Out::Known(text),
-        (Out::Known(text), Some([from, to])) => Out::Known(decode::translate(&text, from, to, complement)),
+        (Out::Known(text), Some([from, to])) => {
+            Out::Known(decode::translate(&text, from, to, complement))
+        }
         _ => Out::Unknown(input_taint(state).risky()),
     }
 }
@@ -277,13 +318,21 @@ fn tr(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 fn plain(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
     match (call.name, call.args) {
-        ("pwd", _) => state.cwd.clone().map_or(Out::Unknown(Taint::NONE), |cwd| Out::Known(cwd + "\n")),
-        ("yes", [word]) => word.known().map_or(Out::Unknown(Taint::NONE), |word| Out::Known(format!("{word}\n"))),
+        ("pwd", _) => state
+            .cwd
+            .clone()
+            .map_or(Out::Unknown(Taint::NONE), |cwd| Out::Known(cwd + "\n")),
+        ("yes", [word]) => word.known().map_or(Out::Unknown(Taint::NONE), |word| {
+            Out::Known(format!("{word}\n"))
+        }),
         ("yes", []) => Out::Known("y\n".to_owned()),
         ("date", args) => {
             let parsed = parse(args, "d s r f date set reference file", Order::Any);
             let sets = parsed.has(&["s", "set"])
-                || parsed.operands.iter().any(|arg| !arg.prefix().starts_with('+') && !arg.has_unknown());
+                || parsed
+                    .operands
+                    .iter()
+                    .any(|arg| !arg.prefix().starts_with('+') && !arg.has_unknown());
             if sets {
                 machine.act(&rules::machine::SETTINGS);
             }
@@ -314,5 +363,8 @@ fn part_of_path(machine: &mut Machine<'_>, call: &Call<'_>, _: &mut State) -> Ou
         None if text.is_empty() => ("/", "/"),
         None => (".", text),
     };
-    Out::Known(format!("{}\n", if call.name == "dirname" { folder } else { name }))
+    Out::Known(format!(
+        "{}\n",
+        if call.name == "dirname" { folder } else { name }
+    ))
 }

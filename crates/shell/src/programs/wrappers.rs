@@ -1,6 +1,6 @@
 //! Programs that run another command: which of their words it begins with.
 
-use super::Handler;
+use super::{Handler, lists};
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
 use crate::options::{Order, parse};
@@ -10,7 +10,7 @@ use crate::value::{Field, Out, Taint};
 /// A wrapper: its options that take a value, how many operands come before the command, what it is
 /// besides.
 struct Wrapper {
-    names: &'static [&'static str],
+    names: &'static str,
     valued: &'static str,
     skip: usize,
     rule: Option<&'static Rule>,
@@ -23,7 +23,7 @@ struct Wrapper {
 }
 
 const PLAIN: Wrapper = Wrapper {
-    names: &[],
+    names: "",
     valued: "",
     skip: 0,
     rule: None,
@@ -33,32 +33,132 @@ const PLAIN: Wrapper = Wrapper {
 };
 
 static WRAPPERS: &[Wrapper] = &[
-    Wrapper { names: &["nohup", "setsid", "time", "unbuffer", "catchsegv", "rlwrap", "proxychains", "proxychains4", "torsocks", "dbus-run-session", "fakeroot", "eatmydata", "chronic", "ltrace-none", "caffeinate", "cgexec", "linux32", "linux64", "setarch", "arch", "xvfb-run", "noglob", "nocorrect", "pkgx", "aoss", "padsp", "primusrun", "optirun", "winpty", "coproc"], valued: "f o t g s n e w p output", writes: &["o", "output"], ..PLAIN },
-    Wrapper { names: &["nice", "ionice", "chrt", "renice-run", "cpulimit"], valued: "n adjustment c class classdata p T P D l", ..PLAIN },
-    Wrapper { names: &["timeout", "gtimeout"], valued: "k s kill-after signal", skip: 1, ..PLAIN },
-    Wrapper { names: &["stdbuf"], valued: "i o e input output error", ..PLAIN },
-    Wrapper { names: &["sudo"], valued: "u user g group p prompt C close-from D chdir R chroot h host r role t type T command-timeout U other-user", rule: Some(&rules::privilege::RAISE), folder: &["D", "chdir"], ..PLAIN },
-    Wrapper { names: &["doas"], valued: "u C a", rule: Some(&rules::privilege::RAISE), ..PLAIN },
-    Wrapper { names: &["pkexec", "gksudo", "kdesudo", "run0", "sudo-rs", "please", "dzdo", "calife"], valued: "u user", rule: Some(&rules::privilege::RAISE), ..PLAIN },
-    Wrapper { names: &["runuser", "setpriv", "gosu", "su-exec", "capsh"], valued: "u user g group reuid regid groups", rule: Some(&rules::privilege::RAISE), code: &["c", "command"], ..PLAIN },
-    Wrapper { names: &["chroot"], valued: "userspec groups", skip: 1, rule: Some(&rules::privilege::RAISE), ..PLAIN },
-    Wrapper { names: &["unshare", "nsenter", "bwrap", "firejail", "systemd-nspawn", "lxc-attach", "proot"], valued: "t S G w r R bind", rule: Some(&rules::privilege::RAISE), ..PLAIN },
-    Wrapper { names: &["flock"], valued: "w timeout E conflict-exit-code c command", skip: 1, code: &["c", "command"], ..PLAIN },
-    Wrapper { names: &["taskset"], valued: "", skip: 1, ..PLAIN },
-    Wrapper { names: &["numactl", "prlimit", "trickle", "choom"], valued: "N m C p i u d n", ..PLAIN },
-    Wrapper { names: &["strace", "ltrace"], valued: "o e p s a E S u O P I b", writes: &["o"], ..PLAIN },
-    Wrapper { names: &["valgrind", "perf-run", "hyperfine-none", "gdbserver", "rr"], valued: "", rule: Some(&rules::opaque::PROGRAM), ..PLAIN },
-    Wrapper { names: &["systemd-run"], valued: "u unit p property E setenv slice uid gid on-active on-boot on-calendar description", rule: Some(&rules::persistence::SERVICE), folder: &["working-directory"], ..PLAIN },
-    Wrapper { names: &["systemd-inhibit", "dbus-launch", "ssh-agent", "i3-msg"], valued: "what who why mode a t", ..PLAIN },
-    Wrapper { names: &["direnv-exec", "op-run", "doppler", "chamber", "aws-vault", "envchain", "sops-exec", "dotenv"], valued: "", rule: Some(&rules::opaque::OPTION), ..PLAIN },
-    Wrapper { names: &["entr", "inotifywait-run", "watchexec", "nodemon"], valued: "e w i d exec x", rule: Some(&rules::opaque::INTERACTIVE), code: &["exec", "x"], ..PLAIN },
+    Wrapper {
+        names: "nohup setsid time unbuffer catchsegv rlwrap proxychains proxychains4 torsocks \
+        dbus-run-session fakeroot eatmydata chronic ltrace-none caffeinate cgexec linux32 linux64 \
+        setarch arch xvfb-run noglob nocorrect pkgx aoss padsp primusrun optirun winpty coproc",
+        valued: "f o t g s n e w p output",
+        writes: &["o", "output"],
+        ..PLAIN
+    },
+    Wrapper {
+        names: "nice ionice chrt renice-run cpulimit",
+        valued: "n adjustment c class classdata p T P D l",
+        ..PLAIN
+    },
+    Wrapper {
+        names: "timeout gtimeout",
+        valued: "k s kill-after signal",
+        skip: 1,
+        ..PLAIN
+    },
+    Wrapper {
+        names: "stdbuf",
+        valued: "i o e input output error",
+        ..PLAIN
+    },
+    Wrapper {
+        names: "sudo",
+        valued: "u user g group p prompt C close-from D chdir R chroot h host r role t type T command-timeout U other-user",
+        rule: Some(&rules::privilege::RAISE),
+        folder: &["D", "chdir"],
+        ..PLAIN
+    },
+    Wrapper {
+        names: "doas",
+        valued: "u C a",
+        rule: Some(&rules::privilege::RAISE),
+        ..PLAIN
+    },
+    Wrapper {
+        names: "pkexec gksudo kdesudo run0 sudo-rs please dzdo calife",
+        valued: "u user",
+        rule: Some(&rules::privilege::RAISE),
+        ..PLAIN
+    },
+    Wrapper {
+        names: "runuser setpriv gosu su-exec capsh",
+        valued: "u user g group reuid regid groups",
+        rule: Some(&rules::privilege::RAISE),
+        code: &["c", "command"],
+        ..PLAIN
+    },
+    Wrapper {
+        names: "chroot",
+        valued: "userspec groups",
+        skip: 1,
+        rule: Some(&rules::privilege::RAISE),
+        ..PLAIN
+    },
+    Wrapper {
+        names: "unshare nsenter bwrap firejail systemd-nspawn lxc-attach proot",
+        valued: "t S G w r R bind",
+        rule: Some(&rules::privilege::RAISE),
+        ..PLAIN
+    },
+    Wrapper {
+        names: "flock",
+        valued: "w timeout E conflict-exit-code c command",
+        skip: 1,
+        code: &["c", "command"],
+        ..PLAIN
+    },
+    Wrapper {
+        names: "taskset",
+        valued: "",
+        skip: 1,
+        ..PLAIN
+    },
+    Wrapper {
+        names: "numactl prlimit trickle choom",
+        valued: "N m C p i u d n",
+        ..PLAIN
+    },
+    Wrapper {
+        names: "strace ltrace",
+        valued: "o e p s a E S u O P I b",
+        writes: &["o"],
+        ..PLAIN
+    },
+    Wrapper {
+        names: "valgrind perf-run hyperfine-none gdbserver rr",
+        valued: "",
+        rule: Some(&rules::opaque::PROGRAM),
+        ..PLAIN
+    },
+    Wrapper {
+        names: "systemd-run",
+        valued: "u unit p property E setenv slice uid gid on-active on-boot on-calendar description",
+        rule: Some(&rules::persistence::SERVICE),
+        folder: &["working-directory"],
+        ..PLAIN
+    },
+    Wrapper {
+        names: "systemd-inhibit dbus-launch ssh-agent i3-msg",
+        valued: "what who why mode a t",
+        ..PLAIN
+    },
+    Wrapper {
+        names: "direnv-exec op-run doppler chamber aws-vault envchain sops-exec dotenv",
+        valued: "",
+        rule: Some(&rules::opaque::OPTION),
+        ..PLAIN
+    },
+    Wrapper {
+        names: "entr inotifywait-run watchexec nodemon",
+        valued: "e w i d exec x",
+        rule: Some(&rules::opaque::INTERACTIVE),
+        code: &["exec", "x"],
+        ..PLAIN
+    },
 ];
 
 pub(super) fn handler(name: &str) -> Option<Handler> {
     Some(match name {
         "env" | "genv" => env,
         "su" => su,
-        "watch" | "hyperfine" | "script" | "sem" | "tmux" | "screen" | "expect" | "at" | "batch" | "sg" | "newgrp" => text_command,
+        "watch" | "hyperfine" | "script" | "sem" | "tmux" | "screen" | "expect" | "at"
+        | "batch" | "sg" | "newgrp" => text_command,
         "busybox" | "toybox" | "coreutils" => applets,
         name if wrapper(name).is_some() => wrapped,
         _ => return None,
@@ -66,7 +166,7 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
 }
 
 fn wrapper(name: &str) -> Option<&'static Wrapper> {
-    WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))
+    WRAPPERS.iter().find(|wrapper| lists(wrapper.names, name))
 }
 
 fn wrapped(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
@@ -77,7 +177,17 @@ fn wrapped(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
     if let Some(rule) = wrapper.rule {
         machine.act(rule);
     }
-    if matches!(call.name, "unshare" | "nsenter" | "bwrap" | "firejail" | "systemd-nspawn" | "lxc-attach" | "proot" | "capsh") {
+    if matches!(
+        call.name,
+        "unshare"
+            | "nsenter"
+            | "bwrap"
+            | "firejail"
+            | "systemd-nspawn"
+            | "lxc-attach"
+            | "proot"
+            | "capsh"
+    ) {
         // Their options are many: wherever the command begins, it is looked at.
         super::suspect_tail(machine, call.args, state);
     }
@@ -130,7 +240,10 @@ fn wrapped(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
 }
 
 fn is_assignment(field: &Field) -> bool {
-    field.prefix().split_once('=').is_some_and(|(name, _)| super::builtins::plain_name(name))
+    field
+        .prefix()
+        .split_once('=')
+        .is_some_and(|(name, _)| super::builtins::plain_name(name))
 }
 
 fn assigned(machine: &mut Machine<'_>, field: &Field, state: &mut State) {
@@ -144,7 +257,11 @@ fn assigned(machine: &mut Machine<'_>, field: &Field, state: &mut State) {
 
 fn env(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(call.args, "u unset C chdir S split-string a argv0 P", Order::First);
+    let parsed = parse(
+        call.args,
+        "u unset C chdir S split-string a argv0 P",
+        Order::First,
+    );
     let mut inside = state.clone();
     for folder in parsed.values(&["C", "chdir"]) {
         let path = machine.path(Role::Enter, folder, state).path;
@@ -206,8 +323,16 @@ fn text_command(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -
             joined(machine, &parsed.operands, &mut inside);
         }
         "hyperfine" => {
-            let parsed = parse(call.args, "w warmup r runs p prepare c cleanup s setup S shell L export-json export-markdown export-csv m M n", Order::Any);
-            for code in parsed.operands.iter().chain(parsed.values(&["p", "prepare", "c", "cleanup", "s", "setup"])) {
+            let parsed = parse(
+                call.args,
+                "w warmup r runs p prepare c cleanup s setup S shell L export-json export-markdown export-csv m M n",
+                Order::Any,
+            );
+            for code in parsed
+                .operands
+                .iter()
+                .chain(parsed.values(&["p", "prepare", "c", "cleanup", "s", "setup"]))
+            {
                 machine.code_word(code, &mut inside);
             }
             for file in parsed.values(&["export-json", "export-markdown", "export-csv"]) {
@@ -238,7 +363,13 @@ fn text_command(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -
             }
         }
         "tmux" | "screen" => {
-            let harmless = call.args.first().and_then(Field::known).is_some_and(|verb| matches!(verb.as_ref(), "ls" | "list-sessions" | "-ls" | "-V" | "-v"));
+            let harmless = call
+                .args
+                .first()
+                .and_then(Field::known)
+                .is_some_and(|verb| {
+                    matches!(verb.as_ref(), "ls" | "list-sessions" | "-ls" | "-V" | "-v")
+                });
             if harmless {
                 return Out::Unknown(Taint::NONE);
             }
@@ -272,7 +403,10 @@ fn joined(machine: &mut Machine<'_>, words: &[Field], state: &mut State) {
     let mut line = Field::default();
     for (at, word) in words.iter().enumerate() {
         if at > 0 {
-            line.push(crate::value::Part::Lit { text: " ".to_owned(), quoted: true });
+            line.push(crate::value::Part::Lit {
+                text: " ".to_owned(),
+                quoted: true,
+            });
         }
         for part in word.clone().quoted().parts {
             line.push(part);
@@ -292,5 +426,9 @@ fn applets(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
         Some("--list" | "--help" | "--install") | None => &[],
         Some(_) => call.args,
     };
-    if rest.is_empty() { Out::Unknown(Taint::NONE) } else { machine.call(rest, state) }
+    if rest.is_empty() {
+        Out::Unknown(Taint::NONE)
+    } else {
+        machine.call(rest, state)
+    }
 }

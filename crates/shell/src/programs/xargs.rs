@@ -30,7 +30,9 @@ fn xargs(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     };
     let mark = parsed.value(&["I", "replace"]).map(Field::shown);
     let mark = mark.or_else(|| parsed.has(&["i"]).then(|| "{}".to_owned()));
-    let delimiter = parsed.value(&["d", "delimiter"]).map(|field| crate::word::ansi_c(&field.shown()));
+    let delimiter = parsed
+        .value(&["d", "delimiter"])
+        .map(|field| crate::word::ansi_c(&field.shown()));
     let zero = parsed.has(&["0", "null"]);
     let words = words(&input, zero, delimiter.as_deref(), mark.is_some());
     let mut command = parsed.operands;
@@ -49,17 +51,34 @@ fn words(input: &Out, zero: bool, delimiter: Option<&str>, by_line: bool) -> Vec
     let pieces: Vec<String> = if zero {
         text.split('\0').map(str::to_owned).collect()
     } else if let Some(delimiter) = delimiter.and_then(|text| text.chars().next()) {
-        text.split(delimiter).map(|piece| piece.trim_end_matches('\n').to_owned()).collect()
+        text.split(delimiter)
+            .map(|piece| piece.trim_end_matches('\n').to_owned())
+            .collect()
     } else if by_line {
-        text.lines().map(|line| line.trim_start().replace(['"', '\'', '\\'], "")).collect()
+        text.lines()
+            .map(|line| line.trim_start().replace(['"', '\'', '\\'], ""))
+            .collect()
     } else {
-        text.split_whitespace().map(|word| word.replace(['"', '\'', '\\'], "")).collect()
+        text.split_whitespace()
+            .map(|word| word.replace(['"', '\'', '\\'], ""))
+            .collect()
     };
-    pieces.iter().filter(|piece| !piece.is_empty()).take(64).map(|piece| Field::lit(piece)).collect()
+    pieces
+        .iter()
+        .filter(|piece| !piece.is_empty())
+        .take(64)
+        .map(|piece| Field::lit(piece))
+        .collect()
 }
 
 /// Runs a command with words put in, or behind it.
-fn carried(machine: &mut Machine<'_>, command: &[Field], words: &[Field], mark: Option<&str>, state: &mut State) -> Out {
+fn carried(
+    machine: &mut Machine<'_>,
+    command: &[Field],
+    words: &[Field],
+    mark: Option<&str>,
+    state: &mut State,
+) -> Out {
     let mut inside = state.clone();
     inside.input = Some(Out::empty());
     // Without any word the command runs as it is.
@@ -77,7 +96,10 @@ fn carried(machine: &mut Machine<'_>, command: &[Field], words: &[Field], mark: 
         out.add(machine.call(&argv, &mut inside));
     }
     if words.is_empty() {
-        let argv: Vec<Field> = command.iter().map(|field| put(field, mark, &Field::unknown(Taint::NONE))).collect();
+        let argv: Vec<Field> = command
+            .iter()
+            .map(|field| put(field, mark, &Field::unknown(Taint::NONE)))
+            .collect();
         out.add(machine.call(&argv, &mut inside));
     }
     out
@@ -111,7 +133,11 @@ fn put(field: &Field, mark: &str, word: &Field) -> Field {
 
 fn parallel(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(call.args, "j jobs a arg-file I n N joblog results colsep d delimiter S sshlogin", Order::First);
+    let parsed = parse(
+        call.args,
+        "j jobs a arg-file I n N joblog results colsep d delimiter S sshlogin",
+        Order::First,
+    );
     if parsed.has(&["S", "sshlogin"]) {
         machine.network(None);
     }
@@ -119,15 +145,25 @@ fn parallel(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Ou
         let file = file.clone();
         machine.path(Role::Write, &file, state);
     }
-    let split = parsed.operands.iter().position(|field| field.prefix().starts_with(":::"));
+    let split = parsed
+        .operands
+        .iter()
+        .position(|field| field.prefix().starts_with(":::"));
     let (command, words) = match split {
         Some(at) => {
-            let words = parsed.operands[at + 1..].iter().filter(|field| !field.prefix().starts_with(":::")).cloned().collect();
+            let words = parsed.operands[at + 1..]
+                .iter()
+                .filter(|field| !field.prefix().starts_with(":::"))
+                .cloned()
+                .collect();
             (parsed.operands[..at].to_vec(), words)
         }
         None => {
             let input = state.input.clone().unwrap_or(Out::Unknown(Taint::NONE));
-            (parsed.operands.clone(), self::words(&input, parsed.has(&["0", "null"]), None, true))
+            (
+                parsed.operands.clone(),
+                words(&input, parsed.has(&["0", "null"]), None, true),
+            )
         }
     };
     // The words are one line of shell code, with each input in it.
@@ -137,14 +173,20 @@ fn parallel(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Ou
         let marked = command.iter().any(|field| field.shown().contains("{}"));
         for (at, field) in command.iter().enumerate() {
             if at > 0 {
-                line.push(Part::Lit { text: " ".to_owned(), quoted: true });
+                line.push(Part::Lit {
+                    text: " ".to_owned(),
+                    quoted: true,
+                });
             }
             for part in put(field, "{}", word).quoted().parts {
                 line.push(part);
             }
         }
         if !marked {
-            line.push(Part::Lit { text: " ".to_owned(), quoted: true });
+            line.push(Part::Lit {
+                text: " ".to_owned(),
+                quoted: true,
+            });
             for part in word.clone().quoted().parts {
                 line.push(part);
             }

@@ -126,10 +126,16 @@ impl Sum<'_> {
         if word.starts_with(|c: char| c.is_ascii_digit()) {
             return match word.strip_prefix("0x") {
                 Some(hex) => i64::from_str_radix(hex, 16).ok(),
-                None if word.len() > 1 && word.starts_with('0') => i64::from_str_radix(word, 8).ok(),
+                None if word.len() > 1 && word.starts_with('0') => {
+                    i64::from_str_radix(word, 8).ok()
+                }
                 None => word.parse().ok(),
             };
         }
-        self.state.read(word.trim_start_matches('$')).known()?.parse().ok()
+        self.state
+            .read(word.trim_start_matches('$'))
+            .known()?
+            .parse()
+            .ok()
     }
 }

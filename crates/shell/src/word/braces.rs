@@ -100,16 +100,29 @@ fn sequence(inner: &str) -> Option<Vec<String>> {
     let (from, to, step) = (parts.next()?, parts.next()?, parts.next());
     let step = step.map_or(Some(1), |step| step.parse::<i64>().ok())?;
     let step = usize::try_from(step.unsigned_abs()).ok()?.max(1);
-    let width = if from.starts_with('0') && from.len() > 1 { from.len() } else { 0 };
+    let width = if from.starts_with('0') && from.len() > 1 {
+        from.len()
+    } else {
+        0
+    };
     let range = |from: i64, to: i64| -> Option<Vec<i64>> {
         let count = from.abs_diff(to) / u64::try_from(step).ok()? + 1;
         let count = usize::try_from(count).ok()?.min(MAX_BRACES + 1);
         let step = i64::try_from(step).ok()?;
         let sign = if from <= to { step } else { -step };
-        Some((0..count).map(|i| from.saturating_add(sign.saturating_mul(i as i64))).collect())
+        Some(
+            (0..count)
+                .map(|i| from.saturating_add(sign.saturating_mul(i as i64)))
+                .collect(),
+        )
     };
     if let (Ok(from), Ok(to)) = (from.parse::<i64>(), to.parse::<i64>()) {
-        return Some(range(from, to)?.iter().map(|n| format!("{n:0width$}")).collect());
+        return Some(
+            range(from, to)?
+                .iter()
+                .map(|n| format!("{n:0width$}"))
+                .collect(),
+        );
     }
     let single = |text: &str| {
         let mut chars = text.chars();

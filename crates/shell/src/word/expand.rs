@@ -1,143 +1,9 @@
 //! Quotes, expansions and splitting.
 
+use super::builder::{Builder, How};
 use super::{ansi_c, braces, scan};
-use crate::limits::MAX_VALUE;
 use crate::machine::{Machine, State};
 use crate::value::{Field, Out, Part, Taint};
-
-/// What a raw text is expanded as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
-    /// A word of a command: split, with braces and tildes.
-    Word,
-    /// One value: the right side of an assignment, the target of a redirection.
-    Value,
-    /// The inside of double quotes, or the body of a here-document.
-    Quoted,
-}
-
-/// Collects the fields of a word.
-pub(crate) struct Builder {
-    fields: Vec<Field>,
-    open: Option<Field>,
-    ifs: String,
-    how: How,
-    /// Bytes that were put in so far.
-    size: usize,
-}
-
-impl Builder {
-    pub(crate) fn new(how: How, ifs: &str) -> Self {
-        Self {
-            fields: Vec::new(),
-            open: None,
-            ifs: ifs.to_owned(),
-            how,
-            size: 0,
-        }
-    }
-
-    /// Counts what is put in; false when it is too much to be followed.
-    fn fits(&mut self, bytes: usize) -> bool {
-        self.size = self.size.saturating_add(bytes + 8);
-        self.size <= MAX_VALUE
-    }
-
-    fn is_over(&self) -> bool {
-        self.size > MAX_VALUE
-    }
-
-    fn open(&mut self) -> &mut Field {
-        self.open.get_or_insert_with(Field::default)
-    }
-
-    fn literal(&mut self, text: &str, quoted: bool) {
-        if !self.fits(text.len()) {
-            return;
-        }
-        let part = Part::Lit {
-            text: text.to_owned(),
-            quoted,
-        };
-        self.open().push(part);
-    }
-
-    fn end(&mut self) {
-        self.fields.extend(self.open.take());
-    }
-
-    /// The value of an expansion.
-    pub(crate) fn value(&mut self, value: &Field, quoted: bool) {
-        let whole = quoted || self.how != How::Word;
-        if whole {
-            self.open();
-        }
-        for part in &value.parts {
-            match part {
-                Part::Lit { text, .. } if whole => {
-                    // A value that is assigned is matched as a pattern where it is used unquoted.
-                    self.literal(text, quoted || self.how == How::Quoted);
-                }
-                Part::Lit { text, .. } => self.split(text),
-                other => {
-                    if self.fits(8) {
-                        self.open().push(other.clone());
-                    }
-                }
-            }
-        }
-    }
-
-    fn split(&mut self, text: &str) {
-        if self.ifs.is_empty() {
-            if !text.is_empty() {
-                self.literal(text, false);
-            }
-            return;
-        }
-        let ifs = self.ifs.clone();
-        let mut piece = String::new();
-        for c in text.chars() {
-            if !ifs.contains(c) {
-                piece.push(c);
-                continue;
-            }
-            if !piece.is_empty() {
-                self.literal(&piece, false);
-                piece.clear();
-            }
-            // White space in a row separates once, another separator each time.
-            if self.open.is_some() || !c.is_whitespace() {
-                self.end();
-            }
-        }
-        if !piece.is_empty() {
-            self.literal(&piece, false);
-        }
-    }
-
-    fn finish(mut self) -> Vec<Field> {
-        if self.is_over() {
-            return vec![Field::unknown(Taint::NONE)];
-        }
-        self.end();
-        self.fields
-    }
-
-    fn finish_one(mut self) -> Field {
-        if self.is_over() {
-            return Field::unknown(Taint::NONE);
-        }
-        self.end();
-        let mut all = Field::default();
-        for field in self.fields {
-            for part in field.parts {
-                all.push(part);
-            }
-        }
-        all
-    }
-}
 
 impl Machine<'_> {
     /// The fields of a word of a command.
@@ -207,7 +73,9 @@ impl Machine<'_> {
         let mut plain = at;
         macro_rules! flush {
             () => {
-                if plain < at && let Some(text) = raw.get(plain..at) {
+                if plain < at
+                    && let Some(text) = raw.get(plain..at)
+                {
                     builder.literal(text, quoted);
                 }
             };
@@ -276,7 +144,13 @@ impl Machine<'_> {
     }
 
     /// The inside of double quotes from `from` on; gives the byte past the closing quote.
-    fn double(&mut self, raw: &str, from: usize, state: &mut State, builder: &mut Builder) -> usize {
+    fn double(
+        &mut self,
+        raw: &str,
+        from: usize,
+        state: &mut State,
+        builder: &mut Builder,
+    ) -> usize {
         let bytes = raw.as_bytes();
         let end = scan::double_end(bytes, from).unwrap_or(bytes.len() + 1);
         let inner = raw.get(from..end - 1).unwrap_or_default();
@@ -350,7 +224,13 @@ impl Machine<'_> {
     }
 
     /// `$1`, `$@` and the others that aren't names.
-    pub(super) fn special(&mut self, name: &str, quoted: bool, state: &State, builder: &mut Builder) {
+    pub(super) fn special(
+        &mut self,
+        name: &str,
+        quoted: bool,
+        state: &State,
+        builder: &mut Builder,
+    ) {
         match name {
             "@" | "*" => {
                 let fields = state.positional.clone();
@@ -368,11 +248,22 @@ impl Machine<'_> {
     }
 
     /// Several values: each a field, or all of one joined.
-    pub(super) fn list(&mut self, fields: &[Field], joined: bool, quoted: bool, builder: &mut Builder) {
+    pub(super) fn list(
+        &mut self,
+        fields: &[Field],
+        joined: bool,
+        quoted: bool,
+        builder: &mut Builder,
+    ) {
         for (count, field) in fields.iter().enumerate() {
             if count > 0 {
                 if (joined && quoted) || builder.how == How::Value {
-                    let between = builder.ifs.chars().next().map(String::from).unwrap_or_default();
+                    let between = builder
+                        .ifs
+                        .chars()
+                        .next()
+                        .map(String::from)
+                        .unwrap_or_default();
                     builder.literal(&between, quoted);
                 } else {
                     builder.end();
@@ -401,7 +292,10 @@ impl Machine<'_> {
             "+" => state.read("PWD"),
             "-" => state.read("OLDPWD"),
             "root" => Field::lit("/root"),
-            name if name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b)) => {
+            name if name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b)) =>
+            {
                 Field::lit(&format!("/home/{name}"))
             }
             _ => return at,

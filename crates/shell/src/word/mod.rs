@@ -5,12 +5,14 @@
 
 mod arith;
 mod braces;
-mod expand;
+mod builder;
 mod escape;
+mod expand;
 mod param;
+mod patterns;
 mod scan;
 
 pub(crate) use braces::braces;
+pub(crate) use builder::{Builder, How};
 pub(crate) use escape::ansi_c;
-pub(crate) use expand::{Builder, How};
-pub(crate) use scan::{close_brace, close_paren, split_words};
+pub(crate) use scan::split_words;

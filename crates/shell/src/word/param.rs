@@ -1,5 +1,6 @@
 //! `${…}` with its operators.
 
+use super::patterns::{changed, split_slash};
 use super::{Builder, How, ansi_c, scan};
 use crate::glob;
 use crate::machine::{Machine, State};
@@ -10,8 +11,8 @@ const MAX_MATCHED: usize = 128;
 
 /// The operators, the longer before the shorter.
 const OPERATORS: &[&str] = &[
-    ":-", ":=", ":+", ":?", "##", "%%", "//", "/#", "/%", "^^", ",,", "~~", "-", "=", "+", "?", "#", "%", "/",
-    "^", ",", "~", "@", ":",
+    ":-", ":=", ":+", ":?", "##", "%%", "//", "/#", "/%", "^^", ",,", "~~", "-", "=", "+", "?",
+    "#", "%", "/", "^", ",", "~", "@", ":",
 ];
 
 impl Machine<'_> {
@@ -92,7 +93,9 @@ impl Machine<'_> {
                     let fields = state.positional.clone();
                     let changed: Vec<Field> = fields
                         .iter()
-                        .map(|field| self.apply(op, argument, field.clone(), true, &name, quoted, state))
+                        .map(|field| {
+                            self.apply(op, argument, field.clone(), true, &name, quoted, state)
+                        })
                         .collect();
                     self.list(&changed, name == "*", quoted, builder);
                 }
@@ -107,7 +110,8 @@ impl Machine<'_> {
             }
             None => vec![state.read(&name)],
         };
-        let is_set = state.is_set(&name) || (name.parse::<usize>().is_ok() && state.positional_known);
+        let is_set =
+            state.is_set(&name) || (name.parse::<usize>().is_ok() && state.positional_known);
         match operator {
             None => self.list(&fields, index == Some("*"), quoted, builder),
             Some(":") if matches!(index, Some("@" | "*")) => {
@@ -124,7 +128,10 @@ impl Machine<'_> {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one operator of one expansion, all of it needed")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one operator of one expansion, all of it needed"
+    )]
     fn apply(
         &mut self,
         op: &str,
@@ -199,7 +206,9 @@ impl Machine<'_> {
                 if !is_set {
                     return value;
                 }
-                if glob::is_pattern(&pattern) && (text.len() > MAX_MATCHED || pattern.len() > MAX_MATCHED) {
+                if glob::is_pattern(&pattern)
+                    && (text.len() > MAX_MATCHED || pattern.len() > MAX_MATCHED)
+                {
                     return Field::unknown(value.taint().risky());
                 }
                 self.spend(text.len() * text.len() / 16);
@@ -221,7 +230,13 @@ impl Machine<'_> {
         Field::lit(&chars[start..end].iter().collect::<String>())
     }
 
-    fn slice_list(&mut self, fields: &[Field], argument: &str, base: i64, state: &mut State) -> Vec<Field> {
+    fn slice_list(
+        &mut self,
+        fields: &[Field],
+        argument: &str,
+        base: i64,
+        state: &mut State,
+    ) -> Vec<Field> {
         let (from, count) = self.range(argument, state);
         let Some(from) = from else {
             return vec![Field::unknown(Taint::NONE)];
@@ -237,7 +252,9 @@ impl Machine<'_> {
         let mut parts = argument.splitn(2, ':');
         let mut number = |text: &str| {
             let value = self.arithmetic(text, state);
-            value.known().and_then(|text| text.trim().parse::<i64>().ok())
+            value
+                .known()
+                .and_then(|text| text.trim().parse::<i64>().ok())
         };
         let from = number(parts.next().unwrap_or("0"));
         let count = parts.next().map(number);
@@ -247,12 +264,20 @@ impl Machine<'_> {
 
 fn bounds(length: usize, from: i64, count: Option<Option<i64>>) -> Option<(usize, usize)> {
     let length = i64::try_from(length).ok()?;
-    let start = if from < 0 { (length + from).max(0) } else { from.min(length) };
+    let start = if from < 0 {
+        (length + from).max(0)
+    } else {
+        from.min(length)
+    };
     let end = match count {
         None => length,
         Some(count) => {
             let count = count?;
-            if count < 0 { length + count } else { start.saturating_add(count) }
+            if count < 0 {
+                length + count
+            } else {
+                start.saturating_add(count)
+            }
         }
     };
     let end = end.clamp(start, length);
@@ -268,105 +293,15 @@ fn guess(value: Field) -> Field {
     }
 }
 
-/// Removal, replacement and case, on known text.
-fn changed(op: &str, text: &str, pattern: &str, new: &str) -> String {
-    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-    let fits = |from: usize, to: usize| text.get(from..to).is_some_and(|part| glob::matches(pattern, part));
-    match op {
-        "#" => ends.iter().find(|end| fits(0, **end)).map_or(text, |end| &text[*end..]).to_owned(),
-        "##" => ends.iter().rev().find(|end| fits(0, **end)).map_or(text, |end| &text[*end..]).to_owned(),
-        "%" => ends.iter().rev().find(|at| fits(**at, text.len())).map_or(text, |at| &text[..*at]).to_owned(),
-        "%%" => ends.iter().find(|at| fits(**at, text.len())).map_or(text, |at| &text[..*at]).to_owned(),
-        "/#" => match ends.iter().rev().find(|end| fits(0, **end)) {
-            Some(end) => format!("{new}{}", &text[*end..]),
-            None => text.to_owned(),
-        },
-        "/%" => match ends.iter().find(|at| fits(**at, text.len())) {
-            Some(at) => format!("{}{new}", &text[..*at]),
-            None => text.to_owned(),
-        },
-        "/" | "//" => replaced(op == "//", text, pattern, new, &ends),
-        "^^" => text.to_uppercase(),
-        ",," => text.to_lowercase(),
-        "^" | "," => {
-            let mut chars = text.chars();
-            let Some(first) = chars.next() else {
-                return String::new();
-            };
-            let first = if op == "^" { first.to_uppercase().to_string() } else { first.to_lowercase().to_string() };
-            first + chars.as_str()
-        }
-        _ => text.to_owned(),
-    }
-}
-
-fn replaced(all: bool, text: &str, pattern: &str, new: &str, ends: &[usize]) -> String {
-    if pattern.is_empty() || text.len() > 2_000 {
-        return text.to_owned();
-    }
-    let plain = !glob::is_pattern(pattern) && !pattern.contains('\\');
-    if plain {
-        return if all { text.replace(pattern, new) } else { text.replacen(pattern, new, 1) };
-    }
-    let mut out = String::new();
-    let mut at = 0;
-    let mut left = if all { 64 } else { 1 };
-    while at < text.len() {
-        let hit = (left > 0)
-            .then(|| {
-                ends.iter()
-                    .rev()
-                    .take(512)
-                    .find(|end| **end > at && glob::matches(pattern, &text[at..**end]))
-            })
-            .flatten();
-        match hit {
-            Some(end) => {
-                out.push_str(new);
-                at = *end;
-                left -= 1;
-            }
-            None => {
-                let Some(c) = text[at..].chars().next() else { break };
-                out.push(c);
-                at += c.len_utf8();
-            }
-        }
-    }
-    out
-}
-
-/// Pattern and replacement at the first `/` outside quotes.
-fn split_slash(argument: &str) -> (&str, &str) {
-    let bytes = argument.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        at = match bytes[at] {
-            b'/' => return (&argument[..at], &argument[at + 1..]),
-            b'\\' => at + 2,
-            b'\'' => scan::find(bytes, at + 1, b'\'').map_or(bytes.len(), |end| end + 1),
-            b'"' => scan::double_end(bytes, at + 1).unwrap_or(bytes.len()),
-            b'$' if bytes.get(at + 1) == Some(&b'(') => {
-                scan::close_paren(bytes, at + 2).map_or(bytes.len(), |end| end + 1)
-            }
-            b'$' if bytes.get(at + 1) == Some(&b'{') => {
-                scan::close_brace(bytes, at + 2).map_or(bytes.len(), |end| end + 1)
-            }
-            _ => at + 1,
-        };
-    }
-    (argument, "")
-}
-
 fn split_name(text: &str) -> (&str, &str) {
     let first = text.chars().next();
     let end = match first {
         Some(c) if c.is_ascii_alphabetic() || c == '_' => text
             .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
             .unwrap_or(text.len()),
-        Some(c) if c.is_ascii_digit() => {
-            text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len())
-        }
+        Some(c) if c.is_ascii_digit() => text
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len()),
         Some(c) if c.is_ascii() => 1,
         _ => 0,
     };

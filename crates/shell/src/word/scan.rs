@@ -86,7 +86,8 @@ pub(crate) fn close_paren(text: &[u8], from: usize) -> Option<usize> {
     let mut cases: Vec<usize> = vec![0];
     let mut at = from;
     while at < text.len() {
-        let starts_word = at == from || text[at - 1].is_ascii_whitespace() || b";|&(".contains(&text[at - 1]);
+        let starts_word =
+            at == from || text[at - 1].is_ascii_whitespace() || b";|&(".contains(&text[at - 1]);
         match text[at] {
             b'#' if starts_word => {
                 at = find(text, at, b'\n')?;

@@ -21,7 +21,9 @@ fn ends_soon(name: &str, line: &str) -> Answer {
 /// G10: large and deep text, and text just below each limit, where the parser works hardest.
 #[test]
 fn hostile_text_ends_soon_and_is_not_allowed() {
-    let deep = |open: &str, inner: &str, close: &str, count: usize| format!("{}{inner}{}", open.repeat(count), close.repeat(count));
+    let deep = |open: &str, inner: &str, close: &str, count: usize| {
+        format!("{}{inner}{}", open.repeat(count), close.repeat(count))
+    };
     for (name, line) in [
         ("a large word", "a".repeat(1 << 20)),
         ("a large list", "echo hello; ".repeat(87_000)),
@@ -37,17 +39,39 @@ fn hostile_text_ends_soon_and_is_not_allowed() {
         ("loops", deep("for a in b; do ", "x", "; done", 150)),
         ("cases", deep("case a in b) ", "x", ";; esac", 150)),
         ("negations", format!("{}ls", "! ".repeat(3_000))),
-        ("signs in arithmetic", format!("echo $(({}1))", "-".repeat(60_000))),
-        ("assignments in arithmetic", format!("echo $(({}1))", "a=".repeat(30_000))),
+        (
+            "signs in arithmetic",
+            format!("echo $(({}1))", "-".repeat(60_000)),
+        ),
+        (
+            "assignments in arithmetic",
+            format!("echo $(({}1))", "a=".repeat(30_000)),
+        ),
         ("sums", format!("(({}1))", "1+".repeat(30_000))),
         ("old arithmetic", format!("echo $[{}1]", "!".repeat(60_000))),
         ("conditions", format!("[[ {}a ]]", "! ".repeat(30_000))),
-        ("chains in a condition", format!("[[ {}a ]]", "a && ".repeat(10_000))),
+        (
+            "chains in a condition",
+            format!("[[ {}a ]]", "a && ".repeat(10_000)),
+        ),
         ("defaults", deep("${a:-", "x", "}", 10_000)),
-        ("doubling", format!("a=xxxxxxxx; {}frob $a", "a=$a$a; ".repeat(200))),
-        ("eval of itself", "x='eval \"$x$x\"'; eval \"$x\"; frob".to_owned()),
+        (
+            "doubling",
+            format!("a=xxxxxxxx; {}frob $a", "a=$a$a; ".repeat(200)),
+        ),
+        (
+            "eval of itself",
+            "x='eval \"$x$x\"'; eval \"$x\"; frob".to_owned(),
+        ),
         ("a function of itself", "f() { f; f; }; f".to_owned()),
-        ("loops in loops", format!("{}frob{}", "for a in 1 2 3 4 5 6 7 8 9; do ".repeat(8), "; done".repeat(8))),
+        (
+            "loops in loops",
+            format!(
+                "{}frob{}",
+                "for a in 1 2 3 4 5 6 7 8 9; do ".repeat(8),
+                "; done".repeat(8)
+            ),
+        ),
         ("NUL", "ls\0-la".to_owned()),
     ] {
         let answer = ends_soon(name, &line);
@@ -58,26 +82,56 @@ fn hostile_text_ends_soon_and_is_not_allowed() {
 /// G10: just below the limits the parser and the walk still have stack enough.
 #[test]
 fn text_just_below_the_limits_is_walked() {
-    let deep = |open: &str, inner: &str, close: &str, count: usize| format!("{}{inner}{}", open.repeat(count), close.repeat(count));
+    let deep = |open: &str, inner: &str, close: &str, count: usize| {
+        format!("{}{inner}{}", open.repeat(count), close.repeat(count))
+    };
     let operators = limits::MAX_OPERATORS - 8;
     for (name, line) in [
         ("substitutions", deep("$(", "ls", ")", limits::MAX_NESTING)),
-        ("quoted substitutions", deep("\"$(", "ls", ")\"", limits::MAX_NESTING)),
-        ("hidden substitutions", "$(echo ')' ".repeat(limits::MAX_SUBSTITUTIONS)),
+        (
+            "quoted substitutions",
+            deep("\"$(", "ls", ")\"", limits::MAX_NESTING),
+        ),
+        (
+            "hidden substitutions",
+            "$(echo ')' ".repeat(limits::MAX_SUBSTITUTIONS),
+        ),
         ("groups", deep("{ ", "ls", "; }", limits::MAX_COMPOUND)),
         ("branches", deep("if a; then ", "b", "; fi", 40)),
         ("commands", "true; ".repeat(limits::MAX_COMMANDS - 1)),
-        ("chains", "true && ".repeat(limits::MAX_COMMANDS / 2 - 1) + "true"),
+        (
+            "chains",
+            "true && ".repeat(limits::MAX_COMMANDS / 2 - 1) + "true",
+        ),
         ("background", "true & ".repeat(limits::MAX_COMMANDS - 1)),
         ("pipes", "cat | ".repeat(limits::MAX_COMMANDS - 1) + "cat"),
         ("signs", format!("echo $(({}1))", "-".repeat(operators))),
-        ("powers", format!("echo $(({}1))", "2**".repeat(operators / 2))),
-        ("choices", format!("echo $(({}1{}))", "1?".repeat(operators / 2), ":1".repeat(operators / 2))),
-        ("assignments", format!("echo $(({}1))", "a=".repeat(operators))),
-        ("subscripts", format!("echo $(({}1{}))", "a[".repeat(400), "]".repeat(400))),
+        (
+            "powers",
+            format!("echo $(({}1))", "2**".repeat(operators / 2)),
+        ),
+        (
+            "choices",
+            format!(
+                "echo $(({}1{}))",
+                "1?".repeat(operators / 2),
+                ":1".repeat(operators / 2)
+            ),
+        ),
+        (
+            "assignments",
+            format!("echo $(({}1))", "a=".repeat(operators)),
+        ),
+        (
+            "subscripts",
+            format!("echo $(({}1{}))", "a[".repeat(400), "]".repeat(400)),
+        ),
         ("conditions", format!("[[ {}a ]]", "! ".repeat(operators))),
         ("time", "time ".repeat(400) + "ls"),
-        ("elifs", format!("if a; then b; {}fi", "elif a; then b; ".repeat(80))),
+        (
+            "elifs",
+            format!("if a; then b; {}fi", "elif a; then b; ".repeat(80)),
+        ),
         ("defaults", deep("${a:-", "x", "}", limits::MAX_COMPOUND)),
         ("words", format!("ls {}", "\"$a\" ".repeat(8_000))),
     ] {
@@ -108,7 +162,9 @@ fn danger_is_found_beyond_the_limits() {
 
 /// How many cases a property runs: more when somebody has the time.
 fn cases() -> ProptestConfig {
-    let cases = std::env::var("DEPUTIZE_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok());
+    let cases = std::env::var("DEPUTIZE_FUZZ_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok());
     ProptestConfig::with_cases(cases.unwrap_or(256))
 }
 
@@ -116,28 +172,40 @@ fn cases() -> ProptestConfig {
 fn mutated() -> impl Strategy<Value = String> {
     let lines: Vec<String> = own_corpus().into_iter().map(|row| row.0).collect();
     let count = lines.len();
-    let edits = prop::collection::vec((any::<prop::sample::Index>(), 0..4_u8, any::<prop::sample::Index>()), 0..6);
-    (0..count, 0..count, any::<prop::sample::Index>(), edits).prop_map(move |(first, second, cut, edits)| {
-        const SIGNS: &str = "'\"`$(){}[]<>|&;\\\n!#*?~=-/ \0\u{e9}";
-        let mut chars: Vec<char> = lines[first].chars().collect();
-        let tail: Vec<char> = lines[second].chars().collect();
-        chars.truncate(cut.index(chars.len() + 1));
-        chars.extend(tail.iter().skip(cut.index(tail.len() + 1)));
-        for (at, what, sign) in edits {
-            let at = at.index(chars.len() + 1);
-            let sign = SIGNS.chars().nth(sign.index(SIGNS.chars().count())).unwrap();
-            match what {
-                0 => chars.insert(at, sign),
-                1 if at < chars.len() => chars[at] = sign,
-                2 if at < chars.len() => {
-                    chars.remove(at);
+    let edits = prop::collection::vec(
+        (
+            any::<prop::sample::Index>(),
+            0..4_u8,
+            any::<prop::sample::Index>(),
+        ),
+        0..6,
+    );
+    (0..count, 0..count, any::<prop::sample::Index>(), edits).prop_map(
+        move |(first, second, cut, edits)| {
+            const SIGNS: &str = "'\"`$(){}[]<>|&;\\\n!#*?~=-/ \0\u{e9}";
+            let mut chars: Vec<char> = lines[first].chars().collect();
+            let tail: Vec<char> = lines[second].chars().collect();
+            chars.truncate(cut.index(chars.len() + 1));
+            chars.extend(tail.iter().skip(cut.index(tail.len() + 1)));
+            for (at, what, sign) in edits {
+                let at = at.index(chars.len() + 1);
+                let sign = SIGNS
+                    .chars()
+                    .nth(sign.index(SIGNS.chars().count()))
+                    .unwrap();
+                match what {
+                    0 => chars.insert(at, sign),
+                    1 if at < chars.len() => chars[at] = sign,
+                    2 if at < chars.len() => {
+                        chars.remove(at);
+                    }
+                    _ if at < chars.len() => chars.insert(at, chars[at]),
+                    _ => chars.push(sign),
                 }
-                _ if at < chars.len() => chars.insert(at, chars[at]),
-                _ => chars.push(sign),
             }
-        }
-        chars.into_iter().collect()
-    })
+            chars.into_iter().collect()
+        },
+    )
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use deputize_shell::Answer;
 use proptest::prelude::*;
 
-use crate::{answer, own_corpus};
+use crate::{answer, own_corpus, verdict};
 
 /// A line in single quotes, as a shell reads it back.
 fn quoted(line: &str) -> String {
@@ -12,7 +12,10 @@ fn quoted(line: &str) -> String {
 
 /// Whether a line is whole: nothing in it is left open that would swallow what comes after it.
 fn is_whole(line: &str) -> bool {
-    deputize_shell::first_opinion(line).is_some() && !line.contains("<<") && !line.contains('#') && !line.ends_with('\\')
+    deputize_shell::first_opinion(line).is_some()
+        && !line.contains("<<")
+        && !line.contains('#')
+        && !line.ends_with('\\')
 }
 
 /// G5: wrapping a command never makes it safer.
@@ -39,10 +42,8 @@ fn wrapping_never_makes_a_line_safer() {
         for wrapped in wrapped {
             // What a substitution prints is no longer shown, and a variable of a positional is another.
             let same_world = !line.contains("$1") && !line.contains("${1") && !line.contains("$@");
-            if same_world {
-                if answer(&wrapped) < alone {
-                    safer.push(wrapped);
-                }
+            if same_world && answer(&wrapped) < alone {
+                safer.push(wrapped);
             }
         }
     }
@@ -54,14 +55,38 @@ fn wrapping_never_makes_a_line_safer() {
 fn wrappers_never_make_a_command_safer() {
     let mut safer: Vec<String> = Vec::new();
     for (line, ..) in own_corpus() {
-        let simple = line.chars().all(|c| c.is_ascii_alphanumeric() || " /.-_~'\"".contains(c)) && is_whole(&line);
+        let simple = line
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || " /.-_~'\"".contains(c))
+            && is_whole(&line);
         let first = line.split_whitespace().next().unwrap_or_default();
-        let own = ["cd", "pushd", "eval", "export", "declare", "alias", "unalias", "trap", "source", ".", "set", "history", "builtin", "exec", "command", "coproc", "time", "if", "type", "for", "f()"];
+        let own = [
+            "cd", "pushd", "eval", "export", "declare", "alias", "unalias", "trap", "source", ".",
+            "set", "history", "builtin", "exec", "command", "coproc", "time", "if", "type", "for",
+            "f()",
+        ];
         if !simple || own.contains(&first) {
             continue;
         }
         let alone = answer(&line);
-        for wrapper in ["env", "nice", "timeout 9", "nohup", "setsid", "stdbuf -oL", "sudo", "xargs", "command", "busybox", "flock lock", "env -i PATH=/bin", "time", "exec", "!", "watch"] {
+        for wrapper in [
+            "env",
+            "nice",
+            "timeout 9",
+            "nohup",
+            "setsid",
+            "stdbuf -oL",
+            "sudo",
+            "xargs",
+            "command",
+            "busybox",
+            "flock lock",
+            "env -i PATH=/bin",
+            "time",
+            "exec",
+            "!",
+            "watch",
+        ] {
             // `watch` makes one text of its words: quotes are gone.
             if wrapper == "watch" && line.contains(['\'', '"']) {
                 continue;
@@ -81,7 +106,13 @@ fn more_commands_never_make_a_line_safer() {
     let mut safer: Vec<String> = Vec::new();
     for (line, ..) in own_corpus().into_iter().filter(|row| is_whole(&row.0)) {
         let alone = answer(&line);
-        for more in [format!("{line}\nls"), format!("{line}; echo done"), format!("true\n{line}"), format!("{line} || true"), format!("ls && {line}")] {
+        for more in [
+            format!("{line}\nls"),
+            format!("{line}; echo done"),
+            format!("true\n{line}"),
+            format!("{line} || true"),
+            format!("ls && {line}"),
+        ] {
             if line.ends_with(['&', ';']) || line.contains('\n') {
                 continue;
             }
@@ -97,8 +128,16 @@ fn more_commands_never_make_a_line_safer() {
 #[test]
 fn quoting_never_turns_data_into_a_command() {
     let mut stopped: Vec<String> = Vec::new();
-    for (line, ..) in own_corpus().into_iter().filter(|row| row.2 != "unicode-crlf") {
-        if line.contains('\r') {
+    for (line, ..) in own_corpus()
+        .into_iter()
+        .filter(|row| row.2 != "unicode-crlf")
+    {
+        // A carriage return ends a line elsewhere, and hidden characters are asked about anywhere.
+        let hides = verdict(&line)
+            .voices
+            .iter()
+            .any(|voice| voice.rule.id == "opaque.hidden");
+        if hides || line.contains('\r') {
             continue;
         }
         let data = quoted(&line);

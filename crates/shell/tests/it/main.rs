@@ -12,21 +12,27 @@ mod laws;
 mod rules;
 mod second;
 
-use deputize_shell::{Answer, World, analyse, judge};
+use deputize_shell::{Answer, Verdict, World, analyse, judge};
 
 /// The world that the corpora are labelled for.
 fn world() -> World {
     World::workspace("/w", "/home/u")
 }
 
-fn answer(line: &str) -> Answer {
-    judge(&analyse(line, &world())).answer
+fn verdict(line: &str) -> Verdict {
+    judge(&analyse(line, &world()))
 }
 
-/// The lines of our own corpus with what is expected of them.
+fn answer(line: &str) -> Answer {
+    verdict(line).answer
+}
+
+/// The lines of our own corpora with what is expected of them: those with their incidents, and a
+/// wide net of spellings.
 fn own_corpus() -> Vec<(String, Answer, String)> {
     include_str!("../../corpus/own.jsonl")
         .lines()
+        .chain(include_str!("../../corpus/wide.jsonl").lines())
         .map(|row| {
             let row: serde_json::Value = serde_json::from_str(row).unwrap();
             let text = |name: &str| row[name].as_str().unwrap().to_owned();
@@ -49,6 +55,9 @@ fn every_file_is_listed() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let module = name.trim_end_matches(".rs");
-        assert!(module == "main" || main.contains(&format!("mod {module};")), "{name}");
+        assert!(
+            module == "main" || main.contains(&format!("mod {module};")),
+            "{name}"
+        );
     }
 }

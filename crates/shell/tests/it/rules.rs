@@ -2,13 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use deputize_shell::{Verdict, analyse, judge, rules};
+use deputize_shell::rules;
 
-use crate::world;
-
-fn verdict(line: &str) -> Verdict {
-    judge(&analyse(line, &world()))
-}
+use crate::verdict;
 
 /// G6: the examples of the data run as tests.
 #[test]
@@ -41,8 +37,16 @@ fn rules_are_named_and_explained() {
     for rule in rules::all() {
         assert!(ids.insert(rule.id), "{} twice", rule.id);
         let class = format!("{:?}.", rule.class).to_lowercase();
-        assert!(rule.id.starts_with(&class), "{} is of class {class}", rule.id);
-        assert!(!rule.reason.is_empty() && !rule.safer.is_empty(), "{}", rule.id);
+        assert!(
+            rule.id.starts_with(&class),
+            "{} is of class {class}",
+            rule.id
+        );
+        assert!(
+            !rule.reason.is_empty() && !rule.safer.is_empty(),
+            "{}",
+            rule.id
+        );
     }
 }
 
@@ -53,7 +57,10 @@ fn a_voice_points_at_its_words() {
     let verdict = verdict(line);
     assert_eq!(&line[verdict.voices[0].span.clone()], "rm -rf /etc");
     assert_eq!(verdict.voices[0].about, "/etc");
-    let wrapped = self::verdict("echo cm0gLXJmIC8= | base64 -d | sh");
-    let code = wrapped.voices.iter().find_map(|voice| voice.unwrapped.clone());
+    let wrapped = crate::verdict("echo cm0gLXJmIC8= | base64 -d | sh");
+    let code = wrapped
+        .voices
+        .iter()
+        .find_map(|voice| voice.unwrapped.clone());
     assert_eq!(code.as_deref(), Some("rm -rf /"));
 }

@@ -15,7 +15,11 @@ fn names_of_commands_are_found_wherever_they_stand() {
 /// G5: disagreement makes an `allow` an `ask` and changes nothing else.
 #[test]
 fn doubt_only_takes_back() {
-    for (line, wanted) in [("ls", Answer::Ask), ("make", Answer::Ask), ("rm -rf /", Answer::Deny)] {
+    for (line, wanted) in [
+        ("ls", Answer::Ask),
+        ("make", Answer::Ask),
+        ("rm -rf /", Answer::Deny),
+    ] {
         let verdict = doubted(judge(&analyse(line, &world())));
         assert_eq!(verdict.answer, wanted, "{line}");
     }
@@ -26,10 +30,15 @@ fn doubt_only_takes_back() {
 #[cfg(feature = "second-opinion")]
 #[test]
 fn the_second_opinion_costs_few_questions() {
-    let rows: Vec<_> = crate::own_corpus().into_iter().filter(|row| row.1 == Answer::Allow).collect();
+    let rows: Vec<_> = crate::own_corpus()
+        .into_iter()
+        .filter(|row| row.1 == Answer::Allow)
+        .collect();
     let doubts: Vec<&str> = rows
         .iter()
-        .filter(|row| !deputize_shell::second_opinion(&row.0).is_some_and(|opinion| opinion.agrees(&row.0)))
+        .filter(|row| {
+            !deputize_shell::second_opinion(&row.0).is_some_and(|opinion| opinion.agrees(&row.0))
+        })
         .map(|row| row.0.as_str())
         .collect();
     assert!(doubts.len() * 100 <= rows.len() * 5, "{doubts:#?}");
