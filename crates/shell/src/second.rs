@@ -56,7 +56,10 @@ fn walk(node: &Node, names: &mut BTreeSet<String>, depth: usize) {
             each(assignments);
             each(words);
             each(redirects);
-            if let Some(NodeKind::Word { value, .. }) = words.first().map(|word| &word.kind) {
+            // The other grammar has a node of its own for `[`, and gives it no name.
+            if let Some(NodeKind::Word { value, .. }) = words.first().map(|word| &word.kind)
+                && value != "["
+            {
                 names.insert(value.clone());
             }
         }

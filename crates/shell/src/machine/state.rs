@@ -143,9 +143,6 @@ impl State {
     }
 
     pub(crate) fn assign(&mut self, name: &str, value: Field) {
-        if name == "PATH" {
-            self.search_changed = true;
-        }
         let value = if value.size() > MAX_VARIABLE {
             Field::unknown(value.taint().risky())
         } else {

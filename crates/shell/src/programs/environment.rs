@@ -49,6 +49,7 @@ pub(crate) fn environment(machine: &mut Machine<'_>, name: &str, value: &Field, 
         }
     } else if name == "PATH" {
         if !is_plain_path(value) {
+            state.search_changed = true;
             machine.act(&rules::persistence::ENVIRONMENT);
         }
     } else if lists(LOADERS, name)

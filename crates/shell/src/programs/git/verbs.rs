@@ -300,6 +300,7 @@ pub(super) fn judged(
                 Some(&history::REORDER)
             }
         }
+        "sparse-checkout" | "rerere" if matches!(sub.as_str(), "list" | "status" | "diff") => None,
         "merge" | "cherry-pick" | "revert" | "read-tree" | "checkout-index" | "update-index"
         | "sparse-checkout" | "rerere" => Some(&history::MERGE),
         "bisect" => {
