@@ -168,6 +168,8 @@ fn path_rule(role: Role, target: &Target) -> Option<&'static Rule> {
         (Role::Delete | Role::DeleteTree, Place::Inside) if target.path.is_none() => {
             Some(&destructive::UNKNOWN_TARGET)
         }
+        // What is plainly one file, or some of a kind, is no tree.
+        (Role::DeleteTree, Place::Inside) if target.path.as_deref().is_some_and(names_file) => None,
         // Scratch space as a whole belongs to everybody.
         (Role::Delete | Role::DeleteTree, Place::Temp)
             if target.path.as_deref().is_some_and(|path| {
@@ -184,6 +186,15 @@ fn path_rule(role: Role, target: &Target) -> Option<&'static Rule> {
         (Role::Enter, Place::Temp | Place::Outside | Place::Unknown | Place::Startup) => None,
         _ => rule,
     }
+}
+
+/// Whether a path ends as files do and folders don't.
+fn names_file(path: &str) -> bool {
+    const ENDS: &str = "json lock txt log md rs py js ts tsx jsx html css yml yaml toml csv tmp bak orig out \
+                        so png jpg svg sh pid sqlite tgz gz zip tar xml ini cfg go c h cpp java rb swp";
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.')
+        .is_some_and(|(stem, end)| !stem.is_empty() && ENDS.split(' ').any(|known| known == end))
 }
 
 /// The services that hand out a cloud's credentials.

@@ -164,6 +164,10 @@ fn unknown_place(field: &Field, cwd: Option<&str>, world: &World, links: &Links)
         return Place::Outside;
     }
     if prefix.is_empty() || prefix == "./" {
+        let root = cwd.is_some_and(|cwd| roots(world).any(|root| root == cwd));
+        if root && taint.has(Taint::ALL) {
+            return Place::Whole;
+        }
         let tracked = taint.has(Taint::INSIDE) && cwd.is_some_and(|cwd| is_inside(cwd, world));
         return if tracked {
             Place::Inside

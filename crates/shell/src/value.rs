@@ -22,6 +22,8 @@ impl Taint {
     pub(crate) const LINE: Self = Self(16);
     /// Names of files that lie outside.
     pub(crate) const OUTSIDE: Self = Self(64);
+    /// Every name of a folder.
+    pub(crate) const ALL: Self = Self(128);
     /// A value that nothing bad can be made of: a number, a date.
     pub(crate) const PLAIN: Self = Self(32);
 
@@ -29,15 +31,25 @@ impl Taint {
         self.0 & other.0 != 0
     }
 
+    /// Both of two things are true of it.
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// One thing is no longer true of it.
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     pub(crate) fn and(self, other: Self) -> Self {
         // What promises harmlessness holds only when both do.
-        let promises = Self::INSIDE.0 | Self::PLAIN.0;
+        let promises = Self::INSIDE.0 | Self::PLAIN.0 | Self::ALL.0;
         Self(((self.0 | other.0) & !promises) | (self.0 & other.0 & promises))
     }
 
     /// Without what promises harmlessness.
     pub(crate) fn risky(self) -> Self {
-        Self(self.0 & !(Self::INSIDE.0 | Self::PLAIN.0))
+        Self(self.0 & !(Self::INSIDE.0 | Self::PLAIN.0 | Self::ALL.0))
     }
 }
 

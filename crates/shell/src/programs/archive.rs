@@ -101,6 +101,14 @@ fn tar(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             }
         }
     }
+    if creates
+        && taint.has(Taint::SECRET)
+        && let Some(path) = parsed
+            .value(&["f", "file"])
+            .and_then(|archive| machine.target(archive, state).path)
+    {
+        state.files.insert(path, Out::Unknown(Taint::SECRET));
+    }
     if extracts && parsed.has(&["P", "absolute-names"]) {
         machine.act(&rules::place::WRITE_UNKNOWN);
     }

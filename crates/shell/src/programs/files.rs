@@ -100,6 +100,18 @@ pub(super) fn landed(
             machine.path(Role::Write, &below, state);
         }
     }
+    let is_secret = source.is_some_and(|source| {
+        matches!(
+            machine.target(source, state).place,
+            Place::Secret | Place::SecretInside
+        )
+    });
+    if is_secret && let Some(path) = &target.path {
+        for copy in [format!("{path}/{base}"), path.clone()] {
+            state.files.insert(copy, Out::Unknown(Taint::SECRET));
+        }
+        return;
+    }
     // What is known of the source is known of the copy.
     let content = source.map(|source| machine.target(source, state).path);
     if let (Some(path), Some(from)) = (target.path, content)

@@ -155,6 +155,7 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             machine.path(Role::Read, root, state);
         }
         taint = match place {
+            Place::Whole if !bounded && narrow.is_none() => taint.with(Taint::ALL),
             Place::Whole | Place::Inside | Place::Generated => taint,
             Place::Outside | Place::Startup | Place::Secret | Place::Device => Taint::OUTSIDE,
             _ => Taint::NONE,

@@ -110,6 +110,7 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                 .as_deref()
                 .map(|cwd| crate::place::is_inside(cwd, machine.world))
             {
+                Some(true) if inside && operands.is_empty() => Taint::INSIDE.with(Taint::ALL),
                 Some(true) if inside => Taint::INSIDE,
                 Some(false) => Taint::OUTSIDE,
                 _ => Taint::NONE,
@@ -132,7 +133,14 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         "sort" | "uniq" | "grep" | "egrep" | "fgrep" | "shuf"
     );
     if whole_lines && operands.is_empty() && input_taint(state).has(Taint::INSIDE) {
-        return Out::Unknown(input_taint(state));
+        let taint = input_taint(state);
+        // What is searched for is no longer everything.
+        let searches = call.name.ends_with("grep");
+        return Out::Unknown(if searches {
+            taint.without(Taint::ALL)
+        } else {
+            taint
+        });
     }
     if whole_lines
         && operands.is_empty()

@@ -197,6 +197,15 @@ impl Machine<'_> {
                     _ => (argument, ""),
                 };
                 let pattern = self.value(pattern, state, How::Value);
+                // A name that matches a pattern, cut at an end, matches the pattern cut there.
+                if let ([Part::Pattern(name)], "#" | "##" | "%" | "%%", Some(cut)) =
+                    (value.parts.as_slice(), op, pattern.known())
+                    && name.len() <= MAX_MATCHED
+                {
+                    return Field {
+                        parts: vec![Part::Pattern(changed(op, name, &cut, ""))],
+                    };
+                }
                 let replacement = self.value(replacement, state, how);
                 let (Some(text), Some(pattern), Some(new)) =
                     (value.known(), pattern.known(), replacement.known())
