@@ -32,6 +32,8 @@ impl Machine<'_> {
         if !self.step() {
             return Out::Unknown(Taint::NONE);
         }
+        // Long calls cost more: their words are copied.
+        self.spend(argv.len() / 8);
         let Some((first, args)) = argv.split_first() else {
             return Out::empty();
         };

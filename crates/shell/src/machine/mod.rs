@@ -50,6 +50,8 @@ pub(crate) struct Machine<'w> {
     source: String,
     /// Whether what runs now runs beside what comes next, as in a pipeline or behind `&`.
     pub(crate) beside: usize,
+    /// How deep suspicions lie in each other.
+    pub(crate) suspicions: usize,
 }
 
 /// Looks at a line.
@@ -71,6 +73,7 @@ pub(crate) fn analyse(line: &str, world: &World) -> Analysis {
         outermost: true,
         source: line.to_owned(),
         beside: 0,
+        suspicions: 0,
     };
     let mut state = State::new(world);
     if prescan::has_hidden(line) {
@@ -244,7 +247,9 @@ impl Machine<'_> {
     pub(crate) fn possibly(&mut self, walk: impl FnOnce(&mut Self)) {
         let (count, steps) = (self.effects.len(), self.steps.len());
         let certainty = std::mem::replace(&mut self.certainty, Certainty::Possible);
+        self.suspicions += 1;
         walk(self);
+        self.suspicions -= 1;
         self.certainty = certainty;
         let found = self.effects.split_off(count.min(self.effects.len()));
         self.effects.extend(

@@ -155,6 +155,9 @@ fn begins_regex(before: &[Token]) -> bool {
 }
 
 fn follow(machine: &mut Machine<'_>, program: &str, state: &State) {
+    if program.len() > 16_000 {
+        machine.partial("a longer program than is followed");
+    }
     let tokens = tokens(program);
     let mut printing = false;
     let mut depth = 0_usize;

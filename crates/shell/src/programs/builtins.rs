@@ -208,6 +208,7 @@ fn read(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         let callback = callback.clone();
         machine.code_word(&callback, state);
     }
+    let raw = parsed.has(&["r"]);
     let mut names: Vec<String> = Vec::new();
     for operand in parsed.operands.iter().chain(parsed.value(&["a"])) {
         machine.subscripted(operand, state);
@@ -221,7 +222,8 @@ fn read(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                 None => (std::mem::take(text), String::new()),
             };
             *text = rest;
-            Ok(line)
+            // Without `-r` a backslash only quotes.
+            Ok(if raw { line } else { line.replace('\\', "") })
         }
         Some(Out::Known(text)) => Ok(std::mem::take(text)),
         Some(Out::Unknown(taint)) => Err(*taint),

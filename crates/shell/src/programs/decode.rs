@@ -136,7 +136,10 @@ pub(super) fn delete(text: &str, what: &str, complement: bool) -> String {
 pub(super) fn printf(format: &str, args: &[String]) -> Option<String> {
     let mut out = String::new();
     let mut args_left = args;
-    for _ in 0..64 {
+    for round in 0..64 {
+        if round == 63 {
+            return None;
+        }
         let before = args_left.len();
         let chars: Vec<char> = format.chars().collect();
         let mut at = 0;

@@ -142,6 +142,9 @@ fn takes_subcommands(name: &str) -> bool {
 
 /// The words of a call to an unknown program may be a command that it runs.
 pub(crate) fn suspect_tail(machine: &mut Machine<'_>, args: &[Field], state: &State) {
+    if machine.suspicions > 2 {
+        return;
+    }
     for (at, arg) in args.iter().take(24).enumerate() {
         let Some(text) = arg.known() else {
             continue;

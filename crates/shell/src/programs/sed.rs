@@ -76,7 +76,15 @@ fn sed(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             machine.read_file(file, state);
         }
     }
-    substituted(&scripts, &files, state).unwrap_or(Out::Unknown(input_taint(state).risky()))
+    let plain = !in_place
+        && parsed
+            .options
+            .iter()
+            .all(|given| matches!(given.name.as_str(), "e" | "expression" | "E" | "r"));
+    Some(())
+        .filter(|()| plain)
+        .and_then(|()| substituted(&scripts, &files, state))
+        .unwrap_or(Out::Unknown(input_taint(state).risky()))
 }
 
 /// What a single plain substitution makes of known input.
@@ -91,7 +99,8 @@ fn substituted(scripts: &[Field], files: &[Field], state: &State) -> Option<Out>
         let separator = rest.chars().next()?;
         let mut parts = rest[separator.len_utf8()..].split(separator);
         let (from, to, flags) = (parts.next()?, parts.next()?, parts.next()?);
-        if parts.next().is_some()
+        if !matches!(flags, "" | "g")
+            || parts.next().is_some()
             || from.contains(['\\', '*', '[', '^', '$', '.', '+', '?'])
             || to.contains(['\\', '&'])
         {
@@ -282,6 +291,9 @@ fn ed(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     }
     match state.input.clone() {
         Some(Out::Known(text)) => {
+            if text.lines().count() > 256 {
+                machine.partial("a longer script than is followed");
+            }
             for line in text.lines().take(256) {
                 let line =
                     line.trim_start_matches(|c: char| c.is_ascii_digit() || ",.$ ".contains(c));

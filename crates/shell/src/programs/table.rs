@@ -146,7 +146,7 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         && operands.is_empty()
         && let Some(Out::Known(text)) = &state.input
     {
-        return filtered(call.name, &parsed.operands, text);
+        return filtered(call.name, &parsed, text);
     }
     if matches!(call.name, "wc") {
         return Out::Unknown(Taint::PLAIN);
@@ -195,26 +195,24 @@ pub(super) fn doubtful(
 }
 
 /// What whole-line filters make of known text: one line stays what it is.
-fn filtered(name: &str, operands: &[Field], text: &str) -> Out {
+fn filtered(name: &str, parsed: &Parsed, text: &str) -> Out {
     let one = text.lines().count() <= 1;
     match name {
-        "sort" | "uniq" | "shuf" if one => Out::Known(text.to_owned()),
-        "grep" | "egrep" | "fgrep" => match operands.first().and_then(|pattern| pattern.known()) {
-            Some(pattern)
-                if pattern
-                    .chars()
-                    .all(|c| c.is_alphanumeric() || c == ' ' || c == '-') =>
-            {
-                Out::Known(
+        "sort" | "uniq" | "shuf" if one && parsed.options.is_empty() => Out::Known(text.to_owned()),
+        "grep" | "egrep" | "fgrep" if parsed.options.is_empty() => {
+            let pattern = parsed.operands.first().and_then(Field::known);
+            let plain = |c: char| c.is_alphanumeric() || c == ' ' || c == '-';
+            match pattern.filter(|pattern| pattern.chars().all(plain)) {
+                Some(pattern) => Out::Known(
                     text.lines()
                         .filter(|line| line.contains(pattern.as_ref()))
                         .map(|line| format!("{line}\n"))
                         .collect(),
-                )
+                ),
+                None => Out::Unknown(Taint::NONE),
             }
-            _ => Out::Known(text.to_owned()),
-        },
-        _ => Out::Known(text.to_owned()),
+        }
+        _ => Out::Unknown(Taint::NONE),
     }
 }
 

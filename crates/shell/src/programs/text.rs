@@ -161,7 +161,7 @@ fn cat(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     };
     let out = reads(machine, &parsed.operands, state);
     match (call.name, out) {
-        ("cat", out) => out,
+        ("cat", out) if parsed.options.iter().all(|given| given.name == "u") => out,
         ("tac", Out::Known(text)) => {
             let lines: Vec<&str> = text.lines().rev().collect();
             Out::Known(lines.join("\n") + "\n")
@@ -198,6 +198,9 @@ fn ends(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                 .or_else(|| digits.parse().ok());
             let lines: Vec<&str> = text.lines().collect();
             match (call.name, count) {
+                _ if parsed.options.len() > 1 && digits.len() != parsed.options.len() => {
+                    Out::Unknown(Taint::NONE)
+                }
                 ("head", Some(count)) if count >= 0 => {
                     let count = usize::try_from(count).unwrap_or(0);
                     Out::Known(
@@ -278,7 +281,9 @@ fn hex(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         return Out::empty();
     }
     match out {
-        Out::Known(text) if decodes => Out::Known(decode::hex(&text)),
+        Out::Known(text) if decodes && parsed.has(&["p", "ps", "plain"]) => {
+            Out::Known(decode::hex(&text))
+        }
         out => Out::Unknown(out.taint().risky()),
     }
 }
@@ -304,6 +309,9 @@ fn tr(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     let complement = parsed.has(&["c", "C", "complement"]);
     let words = super::known_words(&parsed.operands);
     match (input, words.as_deref()) {
+        _ if !words.iter().flatten().all(|word| is_plain_set(word)) => {
+            Out::Unknown(input_taint(state).risky())
+        }
         (Out::Known(text), Some([what])) if parsed.has(&["d", "delete"]) => {
             Out::Known(decode::delete(&text, what, complement))
         }
@@ -313,6 +321,23 @@ fn tr(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         }
         _ => Out::Unknown(input_taint(state).risky()),
     }
+}
+
+/// Whether a set of `tr` is one that is understood: bytes, ranges and common classes.
+fn is_plain_set(set: &str) -> bool {
+    let classes = [
+        "[:lower:]",
+        "[:upper:]",
+        "[:digit:]",
+        "[:alpha:]",
+        "[:alnum:]",
+        "[:space:]",
+        "[:blank:]",
+    ];
+    let rest = classes
+        .iter()
+        .fold(set.to_owned(), |rest, class| rest.replace(class, ""));
+    rest.is_ascii() && !rest.contains("[:") && !rest.contains("[=") && !rest.contains("*]")
 }
 
 fn plain(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {

@@ -66,7 +66,7 @@ fn words(input: &Out, zero: bool, delimiter: Option<&str>, by_line: bool) -> Vec
     pieces
         .iter()
         .filter(|piece| !piece.is_empty())
-        .take(64)
+        .take(1_024)
         .map(|piece| Field::lit(piece))
         .collect()
 }
@@ -90,6 +90,9 @@ fn carried(
         argv.extend(words.iter().cloned());
         return machine.call(&argv, &mut inside);
     };
+    if words.len() > 16 {
+        machine.partial("more words than are followed");
+    }
     let mut out = Out::empty();
     for word in words.iter().take(16) {
         let argv: Vec<Field> = command.iter().map(|field| put(field, mark, word)).collect();
@@ -166,6 +169,9 @@ fn parallel(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Ou
             )
         }
     };
+    if words.len() > 16 {
+        machine.partial("more words than are followed");
+    }
     // The words are one line of shell code, with each input in it.
     let mut out = Out::empty();
     for word in words.iter().take(16) {

@@ -235,3 +235,25 @@ proptest! {
         ends_soon("mutated", &line);
     }
 }
+
+/// G5, G10: what is followed only in part proves nothing: words cut short, lines put in another order,
+/// sets that aren't understood, backslashes that a builtin takes away.
+#[test]
+fn what_is_followed_in_part_is_not_allowed() {
+    for line in [
+        format!("printf '{}/\\n' | xargs -I@ rm -rf @", "a\\n".repeat(20)),
+        format!("printf '%s\\n' {}/etc | xargs rm -f", "a ".repeat(100)),
+        format!("for f in {}/etc; do rm -f $f; done", "a ".repeat(60)),
+        "printf 'rm -f passwd\\ncd /etc\\n' | sort | sh".to_owned(),
+        "printf 'ls\\nrm -rf /\\n' | grep -v ls | sh".to_owned(),
+        "echo 'ls' | tr '[=l=]' r | sh".to_owned(),
+        "read x <<< '\\/etc'; rm -f $x".to_owned(),
+        "echo 'ls ls' | sed 's/ls/rm -f/2' | sh".to_owned(),
+    ] {
+        assert_ne!(answer(&line), Answer::Allow, "{line}");
+    }
+    assert_eq!(
+        answer("printf 'a\\nb\\n' | xargs -I@ rm -f @"),
+        Answer::Allow
+    );
+}
