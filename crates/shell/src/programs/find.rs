@@ -73,6 +73,8 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     if roots.is_empty() {
         roots.push(Field::lit("."));
     }
+    // `-D` at the end takes a word that isn't there.
+    let at = at.min(args.len());
     let narrow = args[at..].windows(2).find_map(|pair| {
         let named = matches!(
             pair[0].prefix().as_str(),

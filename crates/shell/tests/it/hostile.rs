@@ -139,6 +139,7 @@ fn text_just_below_the_limits_is_walked() {
             format!("if a; then b; {}fi", "elif a; then b; ".repeat(80)),
         ),
         ("defaults", deep("${a:-", "x", "}", limits::MAX_COMPOUND)),
+        ("an option without its word", "find -D".to_owned()),
         ("words", format!("ls {}", "\"$a\" ".repeat(8_000))),
     ] {
         ends_soon(name, &line);
