@@ -33,7 +33,7 @@ mod world;
 
 pub use effect::{Analysis, Certainty, Completeness, Effect, Role, Step, What};
 pub use judge::{Verdict, Voice, answer, doubted, judge, rule};
-pub use place::{Place, Target};
+pub use place::{Place, Target, land};
 pub use rules::{Answer, Class, Rule};
 #[cfg(feature = "second-opinion")]
 pub use second::second_opinion;

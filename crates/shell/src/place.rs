@@ -117,6 +117,32 @@ pub(crate) fn target(field: &Field, cwd: Option<&str>, world: &World, links: &Li
     }
 }
 
+/// Where a plain path lands. It is no shell's word: nothing in it is a pattern, a variable or a home.
+#[must_use]
+pub fn land(path: &str, world: &World) -> Target {
+    let absolute = match path.starts_with('/') {
+        true => path.to_owned(),
+        false => format!("{}/{path}", world.cwd),
+    };
+    let landed = normal(&absolute, Some(&world.cwd), &Links::new());
+    let escaped: String = landed
+        .chars()
+        .flat_map(|c| {
+            matches!(c, '*' | '?' | '[' | '\\')
+                .then_some('\\')
+                .into_iter()
+                .chain([c])
+        })
+        .collect();
+    Target {
+        shown: path.to_owned(),
+        place: place_of(&escaped, world),
+        path: Some(landed),
+        wide: false,
+        pattern: false,
+    }
+}
+
 /// The text with quoted pattern characters escaped; `None` when a part isn't known.
 fn pattern_text(field: &Field) -> Option<String> {
     let mut all = String::new();
