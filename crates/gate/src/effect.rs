@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use deputize_authority::Untrusted;
 use serde::{Serialize, Serializer};
 
+use crate::ShellEffect;
+
 /// Characters of a path or argument that explanations repeat.
 const SHOWN: usize = 300;
 /// Arguments that explanations repeat.
@@ -42,6 +44,9 @@ pub enum Effect {
         /// What kind of command it is.
         class: Class,
     },
+    /// Something that a command line does, told from its text.
+    #[serde(untagged)]
+    Shell(ShellEffect),
 }
 
 /// How much of a path is read.
@@ -106,8 +111,14 @@ impl Effect {
                 Class::History => format!("looks at the history with {}", shown(program)),
                 Class::Admin => format!("administers Deputize with {}", shown(program)),
             },
+            Self::Shell(effect) => effect.describe(),
         }
     }
+}
+
+/// Foreign text as explanations and messages show it.
+pub(crate) fn shown_text(text: &str) -> String {
+    Untrusted::new(text).preview(SHOWN)
 }
 
 /// A path as explanations and messages show it.

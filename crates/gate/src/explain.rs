@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::decide::{Context, Judge};
-use crate::{Call, Contained, Denied, Effect, Fact, RuleRef, Verdict};
+use crate::{Call, Contained, Denied, Effect, Fact, Reading, RuleRef, Verdict};
 
 /// One rule that was applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -54,6 +54,9 @@ pub struct Explanation {
     /// The roots that may be read, when the call is denied.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed_scope: Vec<String>,
+    /// How a command line was read, when the call is one and got as far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shell: Option<Reading>,
 }
 
 /// Explains a call, by the same judgement that [`crate::decide`] makes.
@@ -69,7 +72,7 @@ pub fn explain(
         Ok(call) => {
             let mut judge = Judge::new(context);
             let verdict = judge.verdict(call, facts);
-            Explanation::of(verdict, judge.steps)
+            Explanation::of(verdict, judge.steps, judge.reading)
         }
         Err(denied) => {
             let step = Step {
@@ -77,13 +80,13 @@ pub fn explain(
                 outcome: StepOutcome::Stop,
                 text: denied.reason.clone(),
             };
-            Explanation::of(Verdict::Deny(*denied), vec![step])
+            Explanation::of(Verdict::Deny(*denied), vec![step], None)
         }
     }
 }
 
 impl Explanation {
-    fn of(verdict: Verdict, steps: Vec<Step>) -> Self {
+    fn of(verdict: Verdict, steps: Vec<Step>, shell: Option<Reading>) -> Self {
         let word = verdict.word();
         let rule = verdict.rule().clone();
         let effects = verdict.effects().to_vec();
@@ -111,6 +114,7 @@ impl Explanation {
             steps,
             message,
             allowed_scope,
+            shell,
         }
     }
 
@@ -128,6 +132,9 @@ impl Explanation {
             "{}{contained} by {} ({})",
             self.verdict, self.rule, self.origin
         );
+        for command in self.shell.iter().flat_map(|shell| &shell.commands) {
+            let _ = writeln!(out, "  runs    {}", command.line());
+        }
         for effect in &self.effects {
             let _ = writeln!(out, "  effect  {}", effect.describe());
         }
@@ -139,7 +146,16 @@ impl Explanation {
             };
             let _ = writeln!(out, "  {mark}    {}: {}", step.rule.id, step.text);
         }
-        for note in self.reasons.iter().skip(1) {
+        let is_step = |text: &String| self.steps.iter().any(|step| step.text == *text);
+        for spoken in self.shell.iter().flat_map(|shell| &shell.rules) {
+            if !is_step(&spoken.reason) {
+                let _ = writeln!(out, "  rule    {}: {}", spoken.id, spoken.reason);
+            }
+            if self.verdict != "allow" {
+                let _ = writeln!(out, "  safer   {}", spoken.advice());
+            }
+        }
+        for note in self.reasons.iter().skip(1).filter(|note| !is_step(note)) {
             let _ = writeln!(out, "  note    {note}");
         }
         if let Some(message) = &self.message {

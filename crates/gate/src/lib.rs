@@ -25,14 +25,18 @@ mod exact;
 mod explain;
 mod fact;
 mod git;
+mod hook;
 mod launch;
 mod limits;
 mod parse;
 mod resolve;
 mod rule;
+mod rulebook;
 mod sealed;
+mod shell;
 mod spec;
 mod start;
+mod unconfined;
 mod verdict;
 
 pub use arguments::CallError;
@@ -42,13 +46,17 @@ pub use effect::{Change, Class, Effect, Reach};
 pub use explain::{Explanation, Step, StepOutcome, explain};
 pub use fact::{Fact, Kind, Outcome, PathFact, ProgramFact, Query};
 pub use git::{GitLook, GitOutput, Side};
+pub use hook::{Decision, HookAnswer, HookError, Host, OnAsk, Seat, hook};
 pub use launch::{DEFAULT_SEARCH, Launch};
 pub use limits::Limits;
 pub use resolve::{PathError, resolve};
 pub use rule::{RULES, Rule, RuleRef};
+pub use rulebook::{Expected, Failed, examples, failing};
 pub use sealed::{
     Bound, BoundLaunch, BoundPath, Fresh, GitMeans, Identity, Means, ReceiveError, Sealed,
 };
+pub use shell::{Found, Reading, ShellEffect, Spoken, Understood};
 pub use spec::{ToolSpec, spec};
 pub use start::Start;
+pub use unconfined::{SecondOpinion, Stance, Standing, explain_line, explain_path};
 pub use verdict::{Allowed, Asked, Contained, Denied, Verdict};

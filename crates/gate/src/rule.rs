@@ -31,6 +31,15 @@ impl From<&'static Rule> for RuleRef {
     }
 }
 
+impl From<&'static deputize_shell::Rule> for RuleRef {
+    fn from(rule: &'static deputize_shell::Rule) -> Self {
+        Self {
+            id: rule.id,
+            origin: Cow::Borrowed("built-in"),
+        }
+    }
+}
+
 macro_rules! rules {
     ($($name:ident $id:literal $says:literal)*) => {
         $(pub(crate) const $name: Rule = Rule { id: $id, says: $says };)*
@@ -77,8 +86,10 @@ rules! {
     WRITE_ASK "write.ask" "a write that can't be undone is a question"
     BASH_CONTAINED "bash.contained" "what the boundary contains and a copy undoes needs no question"
     BASH_APPROVED "bash.approved" "a person approved shell commands for this run"
+    BASH_PROVEN "bash.proven" "a command whose every effect was followed and is harmless needs no question"
     BASH_AUTO "bash.auto" "this mode runs commands without a question"
     BASH_ASK "bash.ask" "a command whose effects reach further is a question"
+    PATH_LEFT "path.left" "nothing speaks against this path"
     GIT_READ "git.read" "a look at the history, with git kept from running anything, needs no question"
     GIT_APPROVED "git.approved" "a person approved commands in the workspace for this run"
     GIT_ASK "git.ask" "git in a folder that it can change is a question"

@@ -1,18 +1,23 @@
 //! Shell commands.
 //!
-//! What a shell does can't be told from the line, so nothing is proved about it here. It is allowed
-//! when the boundary contains it and a copy can undo it (G11), or when a person approved commands
-//! for the run; else it is a question.
+//! The line is read, and what it would do is listed with the verdict. It is allowed when the
+//! boundary contains it and a copy can undo it (G11), whatever it does. Where it reaches the folder
+//! itself, or no namespaces hold it in, a rule of the reading that denies is a denial; else it is
+//! allowed when a person approved commands for the run or the mode asks nothing, and a question
+//! otherwise (G3).
 
 use std::path::Path;
 
 use deputize_authority::{Consent, Level, Mode, Set};
+use deputize_shell::{Answer, User, World};
 
 use super::judge::{Judge, Pass, Question, Refuse, Stop};
 use super::{Context, admin, paths, start};
 use crate::rule::{self, Rule};
-use crate::{Bound, BoundLaunch, Class, Contained, Effect, Fact, Means, Query};
+use crate::{Bound, BoundLaunch, Class, Contained, Effect, Fact, Means, Query, Reading, shell};
 
+/// Rules of the reading that a question repeats.
+const SHOWN_REASONS: usize = 8;
 const SHELLS: [&str; 2] = ["bash", "sh"];
 
 pub(crate) fn queries(context: &Context<'_>) -> Vec<Query> {
@@ -48,7 +53,8 @@ pub(crate) fn judge(judge: &mut Judge<'_>, command: &str, facts: &[Fact]) -> Res
     judge.effects = vec![effect(&program.canonical, command, Class::Opaque)];
     all_commands(judge)?;
     start::contained(judge)?;
-    let (rule, contained) = stance(judge)?;
+    let read = read(judge, command);
+    let (rule, contained) = stance(judge, &read)?;
     Ok(Pass {
         rule,
         contained,
@@ -68,6 +74,28 @@ fn effect(program: &Path, command: &str, class: Class) -> Effect {
     }
 }
 
+/// Reads the line as a child in the workspace would run it, and lists what it would do.
+///
+/// Further readable roots count as outside, and the grant's bounds don't matter here: so a narrower
+/// grant never reads a line as more harmless.
+fn read(judge: &mut Judge<'_>, command: &str) -> deputize_shell::Verdict {
+    let context = judge.context;
+    let workspace = context.grant.workspace().path().to_string_lossy();
+    let home = context.home.map(Path::to_string_lossy);
+    let world = World {
+        cwd: workspace.clone().into_owned(),
+        writable: vec![workspace.into_owned()],
+        readable: Vec::new(),
+        home: home.map_or_else(|| "/".to_owned(), Into::into),
+        user: User::Ordinary,
+    };
+    let analysis = deputize_shell::analyse(command, &world);
+    let verdict = deputize_shell::judge(&analysis);
+    judge.effects.extend(shell::effects(&analysis));
+    judge.reading = Some(Reading::of(&analysis, &verdict));
+    verdict
+}
+
 /// A line can run anything, so a grant of some commands is no grant of lines.
 fn all_commands(judge: &Judge<'_>) -> Result<(), Stop> {
     if matches!(judge.context.grant.bounds().commands, Set::Any) {
@@ -80,29 +108,59 @@ fn all_commands(judge: &Judge<'_>) -> Result<(), Stop> {
     ))
 }
 
-/// Containment, approval, or the reasons to ask.
-fn stance(judge: &Judge<'_>) -> Result<(&'static Rule, Contained), Refuse> {
+/// Containment, the reading's denial, approval, or the reasons to ask.
+fn stance(
+    judge: &Judge<'_>,
+    read: &deputize_shell::Verdict,
+) -> Result<(&'static Rule, Contained), Refuse> {
     let context = judge.context;
-    let reasons = uncontained(context);
+    let mut reasons = uncontained(context);
+    if reasons.is_empty() && matches!(context.grant.mode(), Mode::AutoEdit | Mode::AutoAll) {
+        return Ok((&rule::BASH_CONTAINED, Contained::Yes));
+    }
+    if reaches_the_folder(context) {
+        denied_by_reading(read)?;
+    }
     match context.grant.mode() {
-        Mode::Explore | Mode::Ask => {}
-        Mode::AutoEdit | Mode::AutoAll if reasons.is_empty() => {
-            return Ok((&rule::BASH_CONTAINED, Contained::Yes));
+        Mode::AutoAll if read.answer == Answer::Allow => {
+            return Ok((&rule::BASH_PROVEN, Contained::No));
         }
         Mode::AutoAll => return Ok((&rule::BASH_AUTO, Contained::No)),
         Mode::AutoEdit if context.approved.contains(&Consent::Shell) => {
             return Ok((&rule::BASH_APPROVED, Contained::No));
         }
-        Mode::AutoEdit => {}
+        Mode::Explore | Mode::Ask | Mode::AutoEdit => {}
     }
-    let reasons = match reasons.as_slice() {
-        [] => vec!["this mode asks about each command".to_owned()],
-        _ => reasons,
-    };
+    if reasons.is_empty() {
+        reasons.push("this mode asks about each command".to_owned());
+    }
+    let spoke = read
+        .voices
+        .iter()
+        .map(|voice| shell::Spoken::of(voice).reason);
+    reasons.extend(spoke.take(SHOWN_REASONS));
     Err(Refuse::Ask(Question {
         rule: &rule::BASH_ASK,
         reasons,
     }))
+}
+
+/// Whether what the command does can't be taken back. The network alone isn't that: were it a
+/// reason, taking it away would turn a denial into an allowance.
+fn reaches_the_folder(context: &Context<'_>) -> bool {
+    !context.grant.workspace().mode.is_copy() || context.boundary != Level::Full
+}
+
+/// The denial of the rule that spoke, with its safer way.
+fn denied_by_reading(read: &deputize_shell::Verdict) -> Result<(), Stop> {
+    match read.voices.first() {
+        Some(voice) if read.answer == Answer::Deny => Err(Stop::new(
+            voice.rule,
+            shell::Spoken::of(voice).reason,
+            voice.rule.safer,
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Why the effects of a command are not all held in and undone with the workspace.

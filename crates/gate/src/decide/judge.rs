@@ -9,8 +9,8 @@ use crate::effect::shown;
 use crate::explain::{Step, StepOutcome};
 use crate::rule::{self, Rule};
 use crate::{
-    Allowed, Asked, Bound, Call, CallError, Change, Contained, Denied, Effect, Fact, RuleRef,
-    Sealed, Verdict,
+    Allowed, Asked, Bound, Call, CallError, Change, Contained, Denied, Effect, Fact, Reading,
+    RuleRef, Sealed, Verdict,
 };
 
 /// Roots that a denial repeats.
@@ -19,7 +19,7 @@ const SHOWN_ROOTS: usize = 12;
 /// Where a judgement ended: the rule, why, and what to do instead.
 #[derive(Debug)]
 pub(crate) struct Stop {
-    pub(crate) rule: &'static Rule,
+    pub(crate) rule: RuleRef,
     pub(crate) reason: String,
     pub(crate) instead: String,
     pub(crate) scope: Scope,
@@ -56,12 +56,12 @@ impl<T: Into<Stop>> From<T> for Refuse {
 
 impl Stop {
     pub(crate) fn new(
-        rule: &'static Rule,
+        rule: impl Into<RuleRef>,
         reason: impl Into<String>,
         instead: impl Into<String>,
     ) -> Self {
         Self {
-            rule,
+            rule: rule.into(),
             reason: reason.into(),
             instead: instead.into(),
             scope: Scope::Read,
@@ -70,7 +70,7 @@ impl Stop {
 
     /// A denial about what may be written.
     pub(crate) fn of_write(
-        rule: &'static Rule,
+        rule: impl Into<RuleRef>,
         reason: impl Into<String>,
         instead: impl Into<String>,
     ) -> Self {
@@ -105,6 +105,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) effects: Vec<Effect>,
     pub(crate) steps: Vec<Step>,
     pub(crate) notes: Vec<String>,
+    pub(crate) reading: Option<Reading>,
 }
 
 impl<'a> Judge<'a> {
@@ -114,6 +115,7 @@ impl<'a> Judge<'a> {
             effects: Vec::new(),
             steps: Vec::new(),
             notes: Vec::new(),
+            reading: None,
         }
     }
 
@@ -143,7 +145,7 @@ impl<'a> Judge<'a> {
             }
             Err(Refuse::Deny(stop)) => {
                 self.steps.push(Step {
-                    rule: stop.rule.into(),
+                    rule: stop.rule.clone(),
                     outcome: StepOutcome::Stop,
                     text: stop.reason.clone(),
                 });
@@ -288,13 +290,18 @@ pub(crate) fn denied(stop: Stop, effects: Vec<Effect>, context: &Context<'_>) ->
         scope: which,
     } = stop;
     Denied {
-        rule: RuleRef::from(rule),
-        message: format!("Denied ({}): {reason}. {instead}.", rule.id),
+        message: told(&rule, &reason, &instead),
+        rule,
         reason,
         instead,
         allowed_scope: scope(context, which),
         effects,
     }
+}
+
+/// A denial in the words for a model.
+pub(crate) fn told(rule: &RuleRef, reason: &str, instead: &str) -> String {
+    format!("Denied ({}): {reason}. {instead}.", rule.id)
 }
 
 pub(crate) fn scope(context: &Context<'_>, which: Scope) -> Vec<String> {

@@ -17,7 +17,8 @@ use deputize_authority::{Consent, Grant, Level, Promise};
 pub use admit::admit;
 
 use crate::{Call, Fact, Query, Verdict, resolve};
-pub(crate) use judge::{Judge, Stop, denied};
+pub(crate) use admin::is_plainly_ours;
+pub(crate) use judge::{Judge, Stop, denied, told};
 
 /// What a verdict depends on beside the call and the facts.
 #[derive(Debug, Clone, Copy)]

@@ -59,9 +59,12 @@ fn g11_a_command_on_a_copy_in_a_full_boundary_without_network_is_contained() {
     let allowed = allowed(decide(call("cargo test"), &facts(), &context(&grant)));
     assert_eq!(allowed.rule.id, "bash.contained");
     assert_eq!(allowed.contained, Contained::Yes);
-    let [Effect::Execute { program, class, .. }] = &allowed.effects[..] else {
+    let [Effect::Execute { program, class, .. }, read @ ..] = &allowed.effects[..] else {
         panic!("no effect");
     };
+    // What the line was read as is listed with it.
+    let found: Vec<_> = read.iter().map(Effect::describe).collect();
+    assert!(found.contains(&"runs cargo".to_owned()), "{found:?}");
     assert_eq!(
         (program.to_str(), *class),
         (Some("/usr/bin/bash"), Class::Opaque)
@@ -75,7 +78,7 @@ fn g11_whatever_is_missing_for_that_is_a_reason_to_ask() {
             boundary,
             ..context(grant)
         };
-        match decide(call("make"), &facts(), &context) {
+        match decide(call("ls"), &facts(), &context) {
             Verdict::Ask(asked) => {
                 assert_eq!(asked.rule.id, "bash.ask");
                 asked.reasons
@@ -137,6 +140,64 @@ fn an_approval_for_the_run_allows_what_the_boundary_can_hold() {
         "deny",
         "exec.promise_missing",
     );
+}
+
+/// G5, G6: what reaches the folder itself isn't allowed because commands were approved; on a copy in a
+/// full boundary it is contained all the same.
+#[test]
+fn g6_an_approval_does_not_cover_what_the_reading_denies() {
+    let judged = |grant: &Grant, boundary, command: &str| {
+        let context = Context {
+            approved: &[Consent::Shell],
+            boundary,
+            ..context(grant)
+        };
+        decide(call(command), &facts(), &context)
+    };
+    for (command, rule) in [
+        ("rm -rf .", "destructive.workspace"),
+        ("cat ~/.ssh/id_rsa", "secret.read"),
+        ("echo x > /etc/passwd", "place.write-outside"),
+        ("git reset --hard", "history.discard"),
+    ] {
+        let Verdict::Deny(denied) = judged(&direct(), Level::Full, command) else {
+            panic!("{command} is not denied");
+        };
+        assert_eq!(denied.rule.id, rule, "{command}");
+        assert!(denied.message.contains(&denied.instead), "{denied:?}");
+        assert!(denied.effects.len() > 1, "{denied:?}");
+        let weak = judged(&copy(), Level::LandlockSeccomp, command);
+        assert_verdict(&weak, "deny", rule);
+        assert_verdict(
+            &judged(&copy(), Level::Full, command),
+            "allow",
+            "bash.contained",
+        );
+    }
+    let text = "git commit -m 'rm -rf .'";
+    assert_verdict(
+        &judged(&direct(), Level::Full, text),
+        "allow",
+        "bash.approved",
+    );
+}
+
+/// G3: a proof ends no question of a child outside containment; the question says what was found.
+#[test]
+fn g3_a_question_says_what_was_read() {
+    let Verdict::Ask(asked) = decide(call("curl example.org"), &facts(), &context(&direct()))
+    else {
+        panic!("not asked");
+    };
+    assert!(
+        asked
+            .reasons
+            .iter()
+            .any(|reason| reason.contains("uses the network: `example.org`")),
+        "{asked:?}"
+    );
+    let verdict = decide(call("ls"), &facts(), &context(&direct()));
+    assert_verdict(&verdict, "ask", "bash.ask");
 }
 
 #[test]

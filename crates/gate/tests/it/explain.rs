@@ -159,10 +159,14 @@ fn a_contained_command_and_a_look() {
     ];
     assert_snapshot!(explain(call, &facts, &context).text(), @r"
     allow (contained) by bash.contained (built-in)
+      runs    make test
       effect  runs /usr/bin/bash
+      effect  runs make
+      effect  does what `package.hooks` is about, by make
       pass    tool.granted: the grant lists the tool `bash`
       pass    path.inside: `/w` is a folder inside the readable roots
       pass    bash.contained: what the boundary contains and a copy undoes needs no question
+      rule    package.hooks: it runs programs that packages or the project bring along: `make`
     ");
     let call = admit("git", &json!({"op": "log"}), &context);
     let facts = [

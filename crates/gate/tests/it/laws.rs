@@ -100,6 +100,9 @@ fn running() -> impl Strategy<Value = Call> {
         "deputize approve 1",
         "ls; deputize x",
         "echo deputize",
+        "rm -rf .",
+        "cat ~/.ssh/id_rsa",
+        "echo x > /a/b; echo y > .git/hooks/x",
     ]);
     prop_oneof![
         command.prop_map(|command| Call::Bash {

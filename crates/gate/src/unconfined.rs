@@ -1,0 +1,297 @@
+//! What an agent of a workspace is told that nothing confines: the person's own, in another host
+//! (G2, G3).
+//!
+//! Nothing is looked up: a path is what its text says, through no symlink. So this advice is worth
+//! less than a child's verdict, and no boundary stands behind it.
+
+use deputize_authority::{Level, Mode};
+use deputize_shell::{
+    Analysis, Answer, Effect as Read, Opinion, Role, Rule as ShellRule, User, Verdict, What, World,
+    analyse, doubted, judge, land, rule as rule_about,
+};
+
+use crate::decide::{is_plainly_ours, told};
+use crate::explain::{Explanation, Step, StepOutcome};
+use crate::resolve::normal;
+use crate::rule::{self, RuleRef};
+use crate::shell::{self, Reading};
+use crate::{Class, Contained, Effect};
+
+/// Rules that an explanation repeats as reasons: more than people read.
+const REASONS: usize = 16;
+
+/// What another parser sees in a line; `None` when it can't be asked.
+pub type SecondOpinion = fn(&str) -> Option<Opinion>;
+
+/// Where an agent stands: the folders, as text.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    world: World,
+    is_too_wide: bool,
+}
+
+/// What holds an agent's commands in, and how much it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stance {
+    /// Nothing holds them in: harmless ones are allowed, harmful ones denied, others asked about.
+    Unconfined,
+    /// A mode, on a copy without network inside a boundary of this strength.
+    Bound(Mode, Level),
+}
+
+impl Standing {
+    /// Workspaces, the folder that the agent is in, and the home folder; all absolute.
+    ///
+    /// A workspace that holds the home folder, or everything, is none: what lies in it isn't the
+    /// agent's to change.
+    #[must_use]
+    pub fn new(roots: &[&str], cwd: &str, home: &str, user: User) -> Self {
+        let plain = |path: &str| normal(path.as_ref()).to_string_lossy().into_owned();
+        let home = plain(home);
+        let roots: Vec<String> = roots.iter().map(|root| plain(root)).collect();
+        let holds_home = |root: &str| {
+            root == "/" || home == root || home.starts_with(&format!("{root}/")) && home != "/"
+        };
+        let (wide, writable): (Vec<_>, Vec<_>) =
+            roots.into_iter().partition(|root| holds_home(root));
+        Self {
+            world: World {
+                cwd: plain(cwd),
+                writable,
+                readable: Vec::new(),
+                home,
+                user,
+            },
+            is_too_wide: !wide.is_empty(),
+        }
+    }
+
+    fn note(&self) -> Option<String> {
+        self.is_too_wide.then(|| {
+            "a folder that holds the whole home folder is no workspace: start in a project's folder"
+                .to_owned()
+        })
+    }
+}
+
+/// A line that was read and judged, by both parsers where the second can change something.
+struct Line {
+    analysis: Analysis,
+    verdict: Verdict,
+}
+
+impl Line {
+    fn read(command: &str, world: &World, second: SecondOpinion) -> Self {
+        let analysis = analyse(command, world);
+        let mut verdict = judge(&analysis);
+        if verdict.answer == Answer::Allow
+            && !second(command).is_some_and(|opinion| opinion.agrees(command))
+        {
+            verdict = doubted(verdict);
+        }
+        Self { analysis, verdict }
+    }
+}
+
+/// Explains a command line to an agent that stands there.
+#[must_use]
+pub fn explain_line(
+    command: &str,
+    standing: &Standing,
+    stance: Stance,
+    second: SecondOpinion,
+) -> Explanation {
+    if is_plainly_ours(command) {
+        let effect = Effect::Execute {
+            program: "bash".into(),
+            argv: vec!["bash".into(), "-c".into(), command.into()],
+            class: Class::Admin,
+        };
+        return plain_denial(
+            RuleRef::from(&rule::ADMIN_DENIED),
+            "the command administers Deputize itself".to_owned(),
+            "Leave that to a person",
+            vec![effect],
+        );
+    }
+    let line = Line::read(command, &standing.world, second);
+    let mut explanation = unconfined(&line, standing);
+    if let Stance::Bound(mode, boundary) = stance {
+        bind(&mut explanation, &line, mode, boundary);
+    }
+    explanation
+}
+
+/// Whether a line that was explained may change something.
+pub(crate) fn changes(explanation: &Explanation) -> bool {
+    explanation.effects.iter().any(|effect| match effect {
+        Effect::Shell(effect) => {
+            let looks = ["run", "read", "enter", "execute"].contains(&effect.effect);
+            !looks && effect.place != Some("a stream")
+        }
+        Effect::Read { .. } => false,
+        Effect::Write { .. } | Effect::Execute { .. } => true,
+    })
+}
+
+/// Explains what an agent that stands there is told about one path of a file tool.
+#[must_use]
+pub fn explain_path(path: &str, role: Role, standing: &Standing) -> Explanation {
+    let effect = Read {
+        what: What::Path {
+            role,
+            target: land(path, &standing.world),
+        },
+        span: 0..0,
+        by: "a file tool".to_owned(),
+        certainty: deputize_shell::Certainty::Followed,
+        unwrapped: None,
+    };
+    let spoke: Option<&'static ShellRule> = rule_about(&effect.what);
+    let analysis = Analysis {
+        effects: vec![effect],
+        completeness: deputize_shell::Completeness::Complete,
+        steps: Vec::new(),
+    };
+    let verdict = judge(&analysis);
+    let mut explanation = unconfined(&Line { analysis, verdict }, standing);
+    if spoke.is_none() {
+        explanation.rule = rule::PATH_LEFT.id;
+        explanation.reasons = vec![rule::PATH_LEFT.says.to_owned()];
+    }
+    explanation
+}
+
+fn unconfined(line: &Line, standing: &Standing) -> Explanation {
+    let reading = Reading::of(&line.analysis, &line.verdict);
+    let answer = line.verdict.answer;
+    let deciding = reading.rules.first().filter(|_| answer != Answer::Allow);
+    let proven = RuleRef::from(&rule::BASH_PROVEN);
+    let rule = line.verdict.voices.first().map(|voice| voice.rule);
+    let rule = match (deciding, rule) {
+        (Some(_), Some(rule)) => RuleRef::from(rule),
+        _ => proven.clone(),
+    };
+    let mut steps: Vec<Step> = Vec::new();
+    for (voice, spoken) in line.verdict.voices.iter().zip(&reading.rules) {
+        steps.push(Step {
+            rule: RuleRef::from(voice.rule),
+            outcome: match voice.rule.answer {
+                Answer::Allow => StepOutcome::Pass,
+                Answer::Ask => StepOutcome::Ask,
+                Answer::Deny => StepOutcome::Stop,
+            },
+            text: spoken.reason.clone(),
+        });
+    }
+    let mut reasons: Vec<String> = match deciding {
+        Some(_) => {
+            let spoken = reading.rules.iter().take(REASONS);
+            spoken.map(|spoken| spoken.reason.clone()).collect()
+        }
+        None => {
+            let text = rule::BASH_PROVEN.says.to_owned();
+            steps.push(Step {
+                rule: proven,
+                outcome: StepOutcome::Pass,
+                text: text.clone(),
+            });
+            vec![text]
+        }
+    };
+    let message = (answer == Answer::Deny)
+        .then(|| deciding.map(|spoken| told(&rule, &spoken.reason, spoken.safer)))
+        .flatten();
+    reasons.extend(standing.note().filter(|_| answer != Answer::Allow));
+    Explanation {
+        verdict: shell::word(answer),
+        contained: Contained::No,
+        rule: rule.id,
+        origin: rule.origin.into_owned(),
+        reasons,
+        effects: shell::effects(&line.analysis).collect(),
+        steps,
+        message,
+        allowed_scope: Vec::new(),
+        shell: Some(reading),
+    }
+}
+
+/// The same line in a mode and a boundary: the table of [`crate::decide`] for a copy without network.
+fn bind(explanation: &mut Explanation, line: &Line, mode: Mode, boundary: Level) {
+    let answer = line.verdict.answer;
+    match (mode, boundary) {
+        (Mode::Explore, _) => {
+            let reason = "this mode looks and runs nothing".to_owned();
+            let rule = RuleRef::from(&rule::MODE_EXPLORE);
+            let instead = "Find out by reading, or say what would have to be run";
+            settle(explanation, "deny", &rule, StepOutcome::Stop, reason);
+            explanation.message = explanation
+                .reasons
+                .first()
+                .map(|reason| told(&rule, reason, instead));
+        }
+        (Mode::AutoEdit | Mode::AutoAll, Level::Full) => {
+            explanation.message = None;
+            explanation.contained = Contained::Yes;
+            let says = rule::BASH_CONTAINED.says.to_owned();
+            let rule = RuleRef::from(&rule::BASH_CONTAINED);
+            settle(explanation, "allow", &rule, StepOutcome::Pass, says);
+        }
+        _ if answer == Answer::Deny => {}
+        (Mode::AutoAll, _) if answer == Answer::Ask => {
+            let says = rule::BASH_AUTO.says.to_owned();
+            let rule = RuleRef::from(&rule::BASH_AUTO);
+            settle(explanation, "allow", &rule, StepOutcome::Pass, says);
+        }
+        (Mode::AutoAll, _) => {}
+        (Mode::Ask | Mode::AutoEdit, _) => {
+            let reason = match mode {
+                Mode::Ask => "this mode asks about each command".to_owned(),
+                _ => format!("the boundary is {boundary}, without namespaces"),
+            };
+            let rule = RuleRef::from(&rule::BASH_ASK);
+            settle(explanation, "ask", &rule, StepOutcome::Ask, reason);
+        }
+    }
+}
+
+/// Puts another rule's word above what the line alone comes to.
+fn settle(
+    explanation: &mut Explanation,
+    verdict: &'static str,
+    rule: &RuleRef,
+    outcome: StepOutcome,
+    text: String,
+) {
+    explanation.verdict = verdict;
+    explanation.rule = rule.id;
+    if explanation.reasons.first().map(String::as_str) == Some(rule::BASH_PROVEN.says) {
+        explanation.reasons.clear();
+    }
+    explanation.reasons.insert(0, text.clone());
+    explanation.steps.push(Step {
+        rule: rule.clone(),
+        outcome,
+        text,
+    });
+}
+
+fn plain_denial(rule: RuleRef, reason: String, instead: &str, effects: Vec<Effect>) -> Explanation {
+    Explanation {
+        verdict: "deny",
+        contained: Contained::No,
+        rule: rule.id,
+        message: Some(told(&rule, &reason, instead)),
+        reasons: vec![reason.clone()],
+        effects,
+        steps: vec![Step {
+            rule: rule.clone(),
+            outcome: StepOutcome::Stop,
+            text: reason,
+        }],
+        origin: rule.origin.into_owned(),
+        allowed_scope: Vec::new(),
+        shell: None,
+    }
+}
