@@ -52,6 +52,12 @@ pub(crate) enum Command {
     Audit(Audit),
     /// Say what the gate thinks of a call, and why.
     Explain(Explain),
+    /// Answer another host's hook before a tool call: its JSON in, a decision in its form out.
+    #[command(after_help = GATE_CODES)]
+    Gate(Gate),
+    /// Look at the rules about command lines, and run their examples.
+    #[command(arg_required_else_help = true)]
+    Rules(Rules),
     /// Store, list and remove the keys of models' providers.
     #[command(arg_required_else_help = true)]
     Auth(Auth),
@@ -72,6 +78,9 @@ const DEMO_CODES: &str = "Exit codes: 0 everything held, 1 something did not, 2 
 
 const EXEC_CODES: &str = "Exit codes: the command's own; 128+N when signal N ended it; 125 a failure \
                           of deputize, 126 refused or not executable, 127 no such program.";
+
+const GATE_CODES: &str = "Exit codes: 0 answered, or left to the host without a word; 2 blocked, with the \
+                          reason on standard error.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Run {
@@ -323,14 +332,16 @@ pub(crate) struct Explain {
     /// All its arguments as a JSON object.
     #[arg(long, value_name = "JSON", conflicts_with_all = ["path", "pattern"])]
     pub(crate) args: Option<String>,
-    /// The preset whose grant a child's call meets; the least that has the tool when absent.
+    /// The preset whose grant a child's call meets. When absent, a shell command is judged as that of
+    /// an unconfined agent of the folder, and other calls by the least preset that has the tool.
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,
-    /// The folder that the call's child works in.
+    /// The folder that the call's child or agent works in.
     #[arg(long, value_name = "DIR")]
     pub(crate) workdir: Option<PathBuf>,
     /// Read calls from standard input, one JSON object a line, such as
-    /// `{"tool":"read","path":"src/lib.rs"}`, and answer one per line.
+    /// `{"tool":"bash","command":"ls","cwd":"/w","root":"/w","home":"/home/u"}`, and answer one per
+    /// line. `mode` and `boundary` name what a command would be bound by.
     #[arg(long, conflicts_with_all = ["tool", "path", "pattern", "args", "command"])]
     pub(crate) stdin: bool,
     /// Print the explanation as one JSON object.
@@ -339,6 +350,59 @@ pub(crate) struct Explain {
     /// A shell command, quoted; or, with `--tool exec`, a program and its arguments after `--`.
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Gate {
+    /// Read the call from standard input: the only way, and the default.
+    #[arg(long)]
+    pub(crate) stdin: bool,
+    /// The host; told from its input when absent.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Option<HookHost>,
+    /// A folder that the agent may change. May be repeated. When absent, the project that the host
+    /// names, else the call's own folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Vec<PathBuf>,
+    /// What becomes of a call that a person should be asked about: `ask` (denied where the host can't
+    /// ask), `deny`, or `leave` to the host's own rules.
+    #[arg(long, value_name = "HOW", default_value = "ask")]
+    pub(crate) on_ask: Questions,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum HookHost {
+    ClaudeCode,
+    Codex,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Questions {
+    Ask,
+    Deny,
+    Leave,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Rules {
+    #[command(subcommand)]
+    pub(crate) command: RulesCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RulesCommand {
+    /// List every rule: id, what it comes to, why, and the safer way.
+    List {
+        /// Print the list as one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run the examples of every rule, and say which fail.
+    Test {
+        /// Print the outcome as one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, clap::Args)]

@@ -47,6 +47,10 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    let lost = match args.command {
+        Command::Gate(_) => commands::gate::BLOCKED,
+        _ => failure::FAILED,
+    };
     let code = match args.command {
         Command::Run(args) => commands::run::main(args),
         Command::Exec(args) => commands::exec::main(args),
@@ -59,6 +63,8 @@ fn main() -> ExitCode {
         Command::Doctor(args) => commands::doctor::main(&args),
         Command::Audit(args) => commands::audit::main(&args),
         Command::Explain(args) => commands::explain::main(&args),
+        Command::Gate(args) => commands::gate::main(&args),
+        Command::Rules(args) => commands::rules::main(&args),
         Command::Auth(args) => commands::auth::main(&args),
         Command::Completions(args) => commands::completions::main(&args),
         Command::Man => commands::man::main(),
@@ -67,7 +73,7 @@ fn main() -> ExitCode {
         None => code,
         Some(why) => {
             output::error_line(&format!("deputize: the output is lost: {why}"));
-            ExitCode::from(failure::FAILED)
+            ExitCode::from(lost)
         }
     }
 }

@@ -5,10 +5,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use deputize_authority::preflight::{self, ExecRequest, RunRequest};
-use deputize_authority::{EnvName, Grant, Promise, escape};
+use deputize_authority::{EnvName, Grant, Level, Mode, Promise, escape};
 use deputize_boundary::BoundaryPlan;
-use deputize_gate::{Call, Context, Explanation, Fact, Launch, admit, explain, queries};
+use deputize_gate::{
+    Call, Context, Explanation, Fact, Launch, Stance, Standing, admit, explain, explain_line,
+    queries,
+};
 use deputize_runs::{Look, RunError, choose_dry, worker_entry};
+use deputize_shell::{User, second_opinion};
 use deputize_tools::{Request, Response};
 use serde_json::{Map, Value, json};
 
@@ -37,8 +41,19 @@ fn one(args: &Explain) -> Result<ExitCode, RunError> {
         Desk::for_command(&look, args)?.explain_command(args)?
     } else {
         let (tool, arguments) = call(args)?;
-        let preset = preset(args, &tool);
-        Desk::for_child(&look, preset, args.workdir.clone())?.explain(&tool, &arguments)?
+        match line_of(args, &tool, &arguments) {
+            Some(line) => {
+                let root = args.workdir.as_ref().map(|dir| look.caller.join(dir));
+                let root = root.unwrap_or_else(|| look.caller.clone());
+                let root = root.to_string_lossy();
+                let standing = standing(&look, &root, &root, None);
+                explain_line(line, &standing, Stance::Unconfined, second_opinion)
+            }
+            None => {
+                let preset = preset(args, &tool);
+                Desk::for_child(&look, preset, args.workdir.clone())?.explain(&tool, &arguments)?
+            }
+        }
     };
     if args.json {
         print_json(&explanation);
@@ -46,6 +61,25 @@ fn one(args: &Explain) -> Result<ExitCode, RunError> {
         print(&explanation.text());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The command line that an unconfined agent would run: whoever names a preset means a child's.
+fn line_of<'a>(args: &Explain, tool: &str, arguments: &'a Value) -> Option<&'a str> {
+    if tool != "bash" || args.preset.is_some() {
+        return None;
+    }
+    let arguments = arguments.as_object()?;
+    match arguments.get("command") {
+        Some(Value::String(line)) if arguments.len() == 1 => Some(line),
+        _ => None,
+    }
+}
+
+/// Where an agent stands whose folders are known as text; nothing is looked up.
+fn standing(look: &Look, root: &str, cwd: &str, home: Option<&str>) -> Standing {
+    let own = look.home.as_ref().map(|home| home.to_string_lossy());
+    let home = home.or(own.as_deref()).unwrap_or("/");
+    Standing::new(&[root], cwd, home, User::Ordinary)
 }
 
 /// The preset that was named, else the smallest one that has the tool.
@@ -125,7 +159,8 @@ fn many(args: &Explain) -> Result<ExitCode, RunError> {
             Ok(explanation) => serde_json::to_value(explanation).unwrap_or_default(),
             // No call: no allowance either.
             Err(error) => {
-                json!({ "verdict": "deny", "rule": "call.unreadable", "reasons": [error.refusal().reason], "effects": [] })
+                let refusal = error.refusal();
+                json!({ "verdict": "deny", "rule": "call.unreadable", "reasons": [refusal.reason], "effects": [], "error": refusal })
             }
         };
         print_json_line(&answer);
@@ -155,27 +190,71 @@ fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<us
 }
 
 fn answer(look: &Look, args: &Explain, line: &[u8]) -> Result<Explanation, RunError> {
-    let bad = |why: String| {
-        usage(
-            "line",
-            why,
-            "write one JSON object with `tool` and its arguments",
-        )
-    };
     let mut object: Map<String, Value> =
         serde_json::from_slice(line).map_err(|error| bad(error.to_string()))?;
-    let text = |object: &mut Map<String, Value>, name: &str| match object.remove(name) {
-        Some(Value::String(text)) => Some(text),
-        _ => None,
+    let mut text = |name: &str| match object.remove(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(bad(format!("`{name}` is no text"))),
     };
-    let tool = text(&mut object, "tool").ok_or_else(|| bad("there is no `tool`".to_owned()))?;
-    let root = text(&mut object, "root").or_else(|| text(&mut object, "cwd"));
-    // Words about the stance that this version has only one answer for.
-    for name in ["cwd", "home", "mode", "boundary"] {
-        object.remove(name);
+    let tool = text("tool")?.ok_or_else(|| bad("there is no `tool`".to_owned()))?;
+    let (cwd, root, home) = (text("cwd")?, text("root")?, text("home")?);
+    let stance = stance(text("mode")?.as_deref(), text("boundary")?.as_deref())?;
+    if tool == "bash" && args.preset.is_none() {
+        let command = text("command")?.ok_or_else(|| bad("there is no `command`".to_owned()))?;
+        if let Some(unknown) = object.keys().next() {
+            let unknown = escape(unknown).chars().take(80).collect::<String>();
+            return Err(bad(format!("`{unknown}` is no part of a call of bash")));
+        }
+        for folder in [&cwd, &root, &home].into_iter().flatten() {
+            if !folder.starts_with('/') || folder.contains('\0') {
+                return Err(bad("`cwd`, `root` and `home` are absolute".to_owned()));
+            }
+        }
+        let own = args.workdir.as_ref().map(|dir| look.caller.join(dir));
+        let own = own.unwrap_or_else(|| look.caller.clone());
+        let own = own.to_string_lossy();
+        let root = root.as_deref().or(cwd.as_deref()).unwrap_or(&own);
+        let cwd = cwd.as_deref().unwrap_or(root);
+        let standing = standing(look, root, cwd, home.as_deref());
+        return Ok(explain_line(&command, &standing, stance, second_opinion));
     }
-    let workdir = root.map(PathBuf::from).or_else(|| args.workdir.clone());
+    let workdir = root.or(cwd).map(PathBuf::from);
+    let workdir = workdir.or_else(|| args.workdir.clone());
     Desk::for_child(look, preset(args, &tool), workdir)?.explain(&tool, &Value::Object(object))
+}
+
+fn bad(why: String) -> RunError {
+    usage(
+        "line",
+        why,
+        "write one JSON object with `tool` and its arguments",
+    )
+}
+
+/// What binds a command: nothing, or a mode and a boundary. The one that is missing is a child's.
+fn stance(mode: Option<&str>, boundary: Option<&str>) -> Result<Stance, RunError> {
+    const MODES: [Mode; 4] = [Mode::Explore, Mode::Ask, Mode::AutoEdit, Mode::AutoAll];
+    const LEVELS: [Level; 3] = [Level::None, Level::LandlockSeccomp, Level::Full];
+    if mode.is_none() && boundary.is_none() {
+        return Ok(Stance::Unconfined);
+    }
+    let mode = match mode {
+        None => Mode::AutoEdit,
+        Some(name) => MODES
+            .into_iter()
+            .find(|mode| mode.name() == name)
+            .ok_or_else(|| bad("`mode` is explore, ask, auto-edit or auto-all".to_owned()))?,
+    };
+    let boundary = match boundary {
+        None => Level::None,
+        Some("full") => Level::Full,
+        Some(name) => LEVELS
+            .into_iter()
+            .find(|level| level.label() == name)
+            .ok_or_else(|| bad("`boundary` is none, landlock+seccomp or full".to_owned()))?,
+    };
+    Ok(Stance::Bound(mode, boundary))
 }
 
 /// A grant and its planned boundary, to hold calls against.

@@ -108,7 +108,13 @@ fn every_call_is_explained() {
             "deny",
             "admin.denied",
         ),
-        (&["rm -rf /"], "allow", "bash.contained"),
+        (
+            &["--preset", "general", "rm -rf /"],
+            "allow",
+            "bash.contained",
+        ),
+        (&["rm -rf /"], "deny", "destructive.outside"),
+        (&["ls src"], "allow", "bash.proven"),
         (&["true; deputize approve 1"], "deny", "admin.denied"),
         (
             &["--preset", "read-only", "rm -rf /"],
