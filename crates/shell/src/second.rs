@@ -20,7 +20,15 @@ impl Opinion {
     /// Whether it agrees with what our parser sees.
     #[must_use]
     pub fn agrees(&self, line: &str) -> bool {
-        !self.error && first_opinion(line).is_some_and(|names| names == self.names)
+        let Some(mut ours) = first_opinion(line) else {
+            return false;
+        };
+        // A command to us, and a bracket of the grammar to the other.
+        ours.remove("[");
+        !self.error
+            && ours
+                .iter()
+                .eq(self.names.iter().filter(|name| *name != "["))
     }
 }
 
@@ -139,6 +147,16 @@ fn walk(node: &Node, names: &mut BTreeSet<String>, depth: usize) {
     }
 }
 
+/// The name of the command that `time` is said before.
+#[cfg(feature = "second-opinion")]
+fn timed<'l>(name: tree_sitter::Node<'_>, line: &'l str) -> Option<&'l str> {
+    let mut next = name.next_sibling()?;
+    if line.get(next.byte_range())? == "-p" {
+        next = next.next_sibling()?;
+    }
+    line.get(next.byte_range())
+}
+
 /// What tree-sitter's grammar sees in a line; `None`: it can't be asked.
 #[cfg(feature = "second-opinion")]
 #[must_use]
@@ -162,7 +180,11 @@ pub fn second_opinion(line: &str) -> Option<Opinion> {
         if node.kind() == "command_name"
             && let Some(text) = line.get(node.byte_range())
         {
-            opinion.names.insert(text.to_owned());
+            opinion.names.insert(match text {
+                // A word of the grammar to us, and a command to the other.
+                "time" => timed(node, line).unwrap_or(text).to_owned(),
+                text => text.to_owned(),
+            });
         }
         if cursor.goto_first_child() {
             continue;

@@ -43,3 +43,21 @@ fn the_second_opinion_costs_few_questions() {
         .collect();
     assert!(doubts.len() * 100 <= rows.len() * 5, "{doubts:#?}");
 }
+
+/// G5: what the two call differently is no doubt, and what one of them doesn't see is.
+#[cfg(feature = "second-opinion")]
+#[test]
+fn brackets_and_timing_are_no_doubt() {
+    let agrees = |line: &str| deputize_shell::second_opinion(line).unwrap().agrees(line);
+    for line in [
+        "[ -f a ] && ls",
+        "time ls src",
+        "time -p ls",
+        "while [ -f a ]; do ls; done",
+    ] {
+        assert!(agrees(line), "{line}");
+    }
+    for line in ["ls\r", "r\\\nm a", "time r\\\nm a"] {
+        assert!(!agrees(line), "{line:?}");
+    }
+}
