@@ -10,6 +10,7 @@ mod bash;
 mod exec;
 mod explain;
 mod git;
+mod hook;
 mod hostile_git;
 mod laws;
 mod paths;
