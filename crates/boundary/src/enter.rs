@@ -15,7 +15,7 @@ use rustix::thread::UnshareFlags;
 use crate::error::{At as _, BoundaryError, Step};
 use crate::frame::{self, Frame, Kind};
 use crate::placeholders::Record;
-use crate::plan::{BoundaryPlan, Identity, Owner, Source};
+use crate::plan::{BoundaryPlan, CopyPlace, Identity, Owner, Source};
 use crate::root::{self, Handed, Trees};
 use crate::sys::{self, Forked, MountChange, Nested, Parentage};
 
@@ -235,10 +235,17 @@ fn map_owners(plan: &BoundaryPlan, kernel: u32) -> Result<Handed, BoundaryError>
         let mut trees = Trees::default();
         if mapped && mount.at.exists() {
             // First what says whether mounts can be made here at all.
-            let step = Step::IdmappedMount;
+            let step = match mount.what {
+                Source::Copy(CopyPlace::Unfilled { .. }) => Step::Copy,
+                _ => Step::IdmappedMount,
+            };
             trees.host = Some(map_owner(&mount.at, step, kernel, &mut namespaces)?);
             let place = root::place_of_copy(&mount.what);
             trees.copy = place
+                .map(|path| map_owner(path, Step::Copy, kernel, &mut namespaces))
+                .transpose()?;
+            let place = root::place_of_objects(&mount.what);
+            trees.objects = place
                 .map(|path| map_owner(path, Step::Copy, kernel, &mut namespaces))
                 .transpose()?;
         }

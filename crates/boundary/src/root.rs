@@ -14,7 +14,7 @@ use rustix::mount::{
 
 use crate::error::{At as _, BoundaryError, Step};
 use crate::placeholders::Record;
-use crate::plan::{AccessMode, BoundaryPlan, CopyPlace, Mount, Sealed, Source};
+use crate::plan::{AccessMode, BoundaryPlan, CopyPlace, Mount, ORIGIN_OBJECTS, Sealed, Source};
 use crate::sys::{self, Depth, MountChange};
 
 /// Where the private tmpfs is put up; only our mount namespace sees it.
@@ -37,13 +37,23 @@ pub(crate) struct Trees {
     pub(crate) host: Option<OwnedFd>,
     /// Where the workspace's copy lies.
     pub(crate) copy: Option<OwnedFd>,
+    /// The objects that a clone borrows.
+    pub(crate) objects: Option<OwnedFd>,
 }
 
 /// The folder of the host that a copy is kept in.
 pub(crate) fn place_of_copy(what: &Source) -> Option<&Path> {
     match what {
         Source::Copy(CopyPlace::Overlay { layers }) => Some(layers),
-        Source::Copy(CopyPlace::Mirror { tree }) => Some(tree),
+        Source::Copy(CopyPlace::Mirror { tree } | CopyPlace::Clone { tree, .. }) => Some(tree),
+        _ => None,
+    }
+}
+
+/// The folder of the host that a copy borrows objects from.
+pub(crate) fn place_of_objects(what: &Source) -> Option<&Path> {
+    match what {
+        Source::Copy(CopyPlace::Clone { objects, .. }) => Some(&objects.path),
         _ => None,
     }
 }
@@ -71,6 +81,9 @@ pub(crate) fn enter(
         }
         if let (None, Some(place)) = (&trees.copy, place_of_copy(&mount.what)) {
             trees.copy = Some(clone_tree(place).on(Step::Copy, place)?);
+        }
+        if let (None, Some(place)) = (&trees.objects, place_of_objects(&mount.what)) {
+            trees.objects = Some(clone_tree(place).on(Step::Copy, place)?);
         }
     }
     move_to_base()?;
@@ -127,7 +140,6 @@ fn put(
     trees: Trees,
 ) -> Result<(), BoundaryError> {
     let target = below(NEW, &mount.at);
-    let handed = trees.host;
     match &mount.what {
         Source::Link(to) => {
             make_parents(&target)?;
@@ -138,9 +150,9 @@ fn put(
             let shared = mount.at.ends_with("tmp");
             tmpfs(&target, *bytes, if shared { 0o1777 } else { 0o700 })
         }
-        Source::Host { access, .. } => put_host(plan, mount, *access, &target, handed),
-        Source::Overlay => put_overlay(index, mount, &target, handed),
-        Source::Copy(place) => put_copy(plan, place, &target, handed, trees.copy),
+        Source::Host { access, .. } => put_host(plan, mount, *access, &target, trees.host),
+        Source::Overlay => put_overlay(index, mount, &target, trees.host),
+        Source::Copy(place) => put_copy(plan, place, &target, trees),
         Source::Proc => {
             make_folder(&target)?;
             fresh_proc(&target)
@@ -240,25 +252,52 @@ fn put_copy(
     plan: &BoundaryPlan,
     place: &CopyPlace,
     target: &Path,
-    host: Option<OwnedFd>,
-    copy: Option<OwnedFd>,
+    trees: Trees,
 ) -> Result<(), BoundaryError> {
     let missing = |detail: &str| BoundaryError::Step {
         step: Step::Copy,
         errno: None,
         detail: detail.to_owned(),
     };
-    let host = host.ok_or_else(|| missing("the workspace is gone"))?;
-    let copy = copy.ok_or_else(|| missing("no copy was made"))?;
-    check_identity(&plan.workspace, &host)?;
     let harmless = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
     let set = |tree: &OwnedFd, flags| {
         sys::set_mount(tree.as_fd(), &MountChange::Set(flags), Depth::Tree).on(Step::Copy, target)
     };
+    if let CopyPlace::Unfilled { .. } = place {
+        let tree = trees
+            .host
+            .ok_or_else(|| missing("the empty folder is gone"))?;
+        set(&tree, harmless)?;
+        return attach(&tree, target);
+    }
+    let host = trees.host.ok_or_else(|| missing("the workspace is gone"))?;
+    let copy = trees.copy.ok_or_else(|| missing("no copy was made"))?;
+    check_identity(&plan.workspace, &host)?;
     set(&copy, harmless)?;
     match place {
-        CopyPlace::Planned => Err(missing("no copy was made")),
+        CopyPlace::Planned | CopyPlace::Unfilled { .. } => Err(missing("no copy was made")),
         CopyPlace::Mirror { .. } => attach(&copy, target),
+        CopyPlace::Clone {
+            objects: sealed, ..
+        } => {
+            let objects = trees
+                .objects
+                .ok_or_else(|| missing("the repository's objects are gone"))?;
+            check_identity(sealed, &objects)?;
+            set(&objects, harmless | libc::MOUNT_ATTR_RDONLY)?;
+            attach(&copy, target)?;
+            let place = target.join(ORIGIN_OBJECTS);
+            // What git made is no link: nothing of the host is mounted over.
+            let is_folder = |path: &Path| {
+                std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_dir())
+            };
+            if !place.parent().is_some_and(is_folder) || !is_folder(&place) {
+                return Err(missing(
+                    "the clone has no place for the repository's objects",
+                ));
+            }
+            attach(&objects, &place)
+        }
         CopyPlace::Overlay { .. } => {
             set(&host, harmless | libc::MOUNT_ATTR_RDONLY)?;
             let lower = PathBuf::from(format!("{LAYERS}/workspace"));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use deputize_authority::{Grant, Level, Promise, Refusal};
+use deputize_authority::{Grant, Level, Promise, Refusal, Root};
 
 use super::promises::{needed, promises};
 use super::view::{home, view};
@@ -70,7 +70,7 @@ pub fn compile(
                 Scan::Skip
             },
             readable_secrets: grant.bounds().secrets.clone(),
-            roots: covered(grant),
+            roots: covered(grant, copy),
         },
         limits: Limits {
             pids: PIDS,
@@ -89,8 +89,13 @@ pub fn compile(
 }
 
 /// Every granted root; protected paths are pinned in those that are writable.
-fn covered(grant: &Grant) -> Vec<CoveredRoot> {
+fn covered(grant: &Grant, copy: &CopyPlace) -> Vec<CoveredRoot> {
     let bounds = grant.bounds();
+    // What nobody sees before a person applies it.
+    let is_private = |root: &Root| match copy {
+        CopyPlace::Unfilled { tree } => tree == root.path(),
+        _ => works_on_copy(grant) && *root == grant.workspace().root,
+    };
     let inner = bounds
         .write
         .items()
@@ -103,7 +108,7 @@ fn covered(grant: &Grant) -> Vec<CoveredRoot> {
             path: root.path().to_owned(),
             protect: if !bounds.write.permits(root) {
                 Protect::NotNeeded
-            } else if works_on_copy(grant) && *root == grant.workspace().root {
+            } else if is_private(root) {
                 Protect::PinInCopy
             } else {
                 Protect::Pin

@@ -159,7 +159,23 @@ pub enum CopyPlace {
         /// The copy.
         tree: PathBuf,
     },
+    /// An empty folder that git fills, at its own path; the folder that is cloned stands beside it,
+    /// read-only. Nothing of a child runs in such a boundary.
+    Unfilled {
+        /// The empty folder.
+        tree: PathBuf,
+    },
+    /// A private clone of the repository, which borrows the person's objects.
+    Clone {
+        /// The clone.
+        tree: PathBuf,
+        /// The person's objects, read-only at [`ORIGIN_OBJECTS`].
+        objects: Sealed,
+    },
 }
+
+/// Where a private clone sees the objects that it borrows, below the workspace.
+pub const ORIGIN_OBJECTS: &str = ".git/origin-objects";
 
 /// Whether a mount can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

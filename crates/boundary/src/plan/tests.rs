@@ -313,3 +313,51 @@ fn no_plan_writes_what_the_grant_does_not() {
         }
     }
 }
+
+/// A grant whose writes go to a private clone, or, for git, to the empty folder that becomes one.
+fn in_clone(write: &str) -> Grant {
+    let of = grant(Preset::Exec, &[write]);
+    let workspace = Workspace {
+        mode: WorkspaceMode::Worktree,
+        ..of.workspace().clone()
+    };
+    Grant::of_principal(Preset::Exec, workspace, Bounds::ANY).attenuate(Layer::Request, of.bounds())
+}
+
+/// The mounts that have to do with the workspace and its clone.
+fn clone_mounts(plan: &BoundaryPlan) -> Vec<String> {
+    let mounts = plan.view.iter();
+    let ours =
+        mounts.filter(|mount| mount.at.starts_with("/home/u/w") || mount.at.starts_with("/s"));
+    ours.map(|mount| format!("{} {:?}", mount.at.display(), mount.what))
+        .collect()
+}
+
+/// C2: where git makes a clone, the folder is read-only and only the empty tree is writable; the
+/// child sees the clone in the folder's place, with the person's objects.
+#[test]
+fn a_clone_is_made_beside_the_folder_and_stands_in_its_place() {
+    let tree = || PathBuf::from("/s/tree");
+    let unfilled = CopyPlace::Unfilled { tree: tree() };
+    let plan = compile(&in_clone("/s/tree"), &host(), Level::Full, &unfilled).unwrap();
+    insta::assert_snapshot!(clone_mounts(&plan).join("\n"), @r#"
+    /s/tree Copy(Unfilled { tree: "/s/tree" })
+    /home/u/w Host { access: ReadOnly, owner: Kept }
+    "#);
+    assert!(plan.has_its_copy());
+    let kept = plan.cover.roots.iter().find(|root| root.path == tree());
+    assert_eq!(kept.map(|root| root.protect), Some(Protect::PinInCopy));
+    let clone = CopyPlace::Clone {
+        tree: tree(),
+        objects: Sealed {
+            path: "/home/u/w/.git/objects".into(),
+            device: 1,
+            inode: 3,
+        },
+    };
+    let plan = compile(&in_clone("/home/u/w"), &host(), Level::Full, &clone).unwrap();
+    insta::assert_snapshot!(clone_mounts(&plan).join("\n"), @r#"/home/u/w Copy(Clone { tree: "/s/tree", objects: Sealed { path: "/home/u/w/.git/objects", device: 1, inode: 3 } })"#);
+    // An empty folder is never shown to a child as its workspace.
+    let plan = compile(&in_clone("/home/u/w"), &host(), Level::Full, &unfilled).unwrap();
+    assert!(!plan.has_its_copy());
+}

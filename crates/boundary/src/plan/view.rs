@@ -49,9 +49,12 @@ pub(super) fn view(grant: &Grant, host: &HostFacts, copy: &CopyPlace) -> Vec<Mou
         });
     }
     for root in grant.bounds().write.items() {
-        let what = Source::Host {
-            access: AccessMode::ReadWrite,
-            owner,
+        let what = match copy {
+            CopyPlace::Unfilled { tree } if tree == root.path() => Source::Copy(copy.clone()),
+            _ => Source::Host {
+                access: AccessMode::ReadWrite,
+                owner,
+            },
         };
         mounts.push(Mount {
             at: root.path().to_owned(),
@@ -59,9 +62,14 @@ pub(super) fn view(grant: &Grant, host: &HostFacts, copy: &CopyPlace) -> Vec<Mou
         });
     }
     if works_on_copy(grant) {
+        // An empty folder is no copy: such a boundary isn't started.
+        let copy = match copy {
+            CopyPlace::Unfilled { .. } => CopyPlace::Planned,
+            made => made.clone(),
+        };
         mounts.push(Mount {
             at: grant.workspace().path().to_owned(),
-            what: Source::Copy(copy.clone()),
+            what: Source::Copy(copy),
         });
     }
     let mut view = arrange(mounts, host);
