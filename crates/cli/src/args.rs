@@ -108,7 +108,8 @@ pub(crate) struct Run {
     /// What the child knows of the conversation.
     #[arg(long, value_name = "MODE", hide = true)]
     pub(crate) context: Option<String>,
-    /// Where the child's writes go: `copy-on-write` (into a copy, the default) or `direct`.
+    /// Where the child's writes go: `copy-on-write` (into a copy, the default), `worktree` (into a
+    /// private clone with a fresh checkout of HEAD) or `direct`.
     #[arg(long, value_name = "MODE")]
     pub(crate) workspace: Option<String>,
     /// A shell command that must pass before the run is ok; the runtime runs it, not the child.

@@ -153,7 +153,7 @@ impl Scene {
     fn top(&self) -> Result<PathBuf, Failure> {
         Ok(match WorkingCopy::open(&self.run)?.layers() {
             Layers::Overlay { upper, .. } => upper,
-            Layers::Mirror { tree } => tree,
+            Layers::Mirror { tree } | Layers::Clone { tree, .. } => tree,
         })
     }
 }

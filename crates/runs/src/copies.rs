@@ -10,7 +10,7 @@ use deputize_authority::Refusal;
 use deputize_ledger::{Ledger, Redactor};
 use deputize_workspace::{
     Action, ApplyRequest, Conflicts, CopyError, Outcome, Plan, Policy, Recovered, Surveyed,
-    WorkingCopy, clear_leftovers, discard_unreadable,
+    WorkingCopy, clear_leftovers, discard_unmade, discard_unreadable,
 };
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
@@ -263,6 +263,14 @@ pub fn discard(store: &Store, run: StoredRun) -> Result<(), RunError> {
             let _lock = quiet(&run)?;
             Ok(discard_unreadable(&run.path)?)
         }
+        // One whose making a kill cut off has no record, and takes room all the same.
+        Err(RunError::Refused(refusal)) if refusal.code == "no_copy" => {
+            let _lock = quiet(&run)?;
+            match discard_unmade(&run.path)? {
+                true => Ok(()),
+                false => Err(refusal.into()),
+            }
+        }
         Err(error) => Err(error),
     }
 }
@@ -282,6 +290,9 @@ pub fn sweep(store: &Store, policy: &Policy, sweep: Sweep) -> Result<Vec<Swept>,
         if sweep == Sweep::Remove {
             // What stays is tried again with the next sweep.
             let _ = clear_leftovers(&run.path);
+            if let Ok(_lock) = quiet(&run) {
+                let _ = discard_unmade(&run.path);
+            }
         }
         if !WorkingCopy::exists(&run.path) {
             continue;

@@ -11,6 +11,8 @@ use crate::apply::{
 };
 use crate::bases::Basis;
 use crate::copy::{FOLDER, WorkingCopy};
+use crate::entry::{Seen, What};
+use crate::error::Doing as _;
 use crate::manifest::Manifest;
 use crate::mounts::is_mounted_below;
 use crate::rel_path::RelPath;
@@ -81,7 +83,9 @@ impl WorkingCopy {
         let chosen = request.select(&manifest)?;
         let paths: BTreeMap<&RelPath, ()> = chosen.iter().map(|one| (&one.path, ())).collect();
         let stays = staying(&manifest, &paths);
-        let wanted: Vec<Wanted> = chosen
+        // What a clone began from is another file than the person's: only its content counts.
+        let is_clone = self.record().kind == crate::CopyKind::Worktree;
+        let mut wanted: Vec<Wanted> = chosen
             .iter()
             .map(|change| Wanted {
                 path: change.path.clone(),
@@ -91,9 +95,15 @@ impl WorkingCopy {
                 stamp: self
                     .bases
                     .get(&change.path)
+                    .filter(|_| !is_clone)
                     .and_then(|recorded| Some(recorded.was.as_ref()?.stamp())),
             })
             .collect();
+        for one in wanted.iter_mut().filter(|_| is_clone) {
+            let seen = base.look(&one.path);
+            let seen = seen.doing("look at", one.path.as_path())?;
+            seen.iter().for_each(|seen| take_permissions(one, seen));
+        }
         plan(
             Action::Apply,
             manifest.clone(),
@@ -241,6 +251,26 @@ fn plan(
         already,
         steps,
     })
+}
+
+/// Git knows of permissions only whether a file is executable: where the person's entry agrees in
+/// that, the clone's other bits are nobody's choice, and the person's stand for them.
+fn take_permissions(one: &mut Wanted, seen: &Seen) {
+    let is_executable = |mode: u32| mode & 0o111 != 0;
+    let Some(from) = &mut one.from else { return };
+    if from.what != seen.what || is_executable(from.mode) != is_executable(seen.mode) {
+        return;
+    }
+    let had = std::mem::replace(
+        &mut from.mode,
+        match from.what {
+            What::Link => 0,
+            _ => seen.permissions(),
+        },
+    );
+    if let Some(to) = one.to.as_mut().filter(|to| to.mode == had) {
+        to.mode = from.mode;
+    }
 }
 
 fn in_conflict(plan: &Plan) -> Refusal {

@@ -27,6 +27,15 @@ pub(crate) const FOLDER: &str = "copy";
 /// owner, that of the person's folder.
 const LAYERS: &str = "layers";
 
+/// The folder in it that holds a whole copy.
+pub(crate) const TREE: &str = "tree";
+
+/// What a whole copy was like when it was made.
+const INDEX: &str = "index.jsonl";
+
+/// What is known of a copy. It is written last: a folder without it is a copy that was never made.
+pub(crate) const RECORD: &str = "copy.json";
+
 /// Form of the record; a reader that knows only another refuses.
 const FORMAT: u32 = 1;
 
@@ -44,8 +53,7 @@ pub struct BaseFolder {
     pub inode: u64,
 }
 
-/// How a copy comes about. A private clone of a repository (`worktree`) has its place here; it isn't
-/// built yet, since git has to make it inside a boundary.
+/// How a copy comes about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CopyKind {
@@ -53,6 +61,8 @@ pub enum CopyKind {
     Overlay,
     /// Everything is copied beforehand, for where no overlay can be had.
     Mirror,
+    /// A private clone of the repository, with a fresh checkout of HEAD: see [`crate::EmptyClone`].
+    Worktree,
 }
 
 /// What a boundary mounts at the workspace's path. All absolute; every folder exists.
@@ -70,6 +80,13 @@ pub enum Layers {
         /// The folder.
         tree: PathBuf,
     },
+    /// A private clone in place of the person's folder.
+    Clone {
+        /// The clone.
+        tree: PathBuf,
+        /// The objects of the person's repository, which it borrows.
+        objects: BaseFolder,
+    },
 }
 
 /// What is known of a copy, written when it is made.
@@ -80,6 +97,9 @@ pub struct CopyRecord {
     pub kind: CopyKind,
     /// What it is of.
     pub base: BaseFolder,
+    /// The objects that a clone borrows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objects: Option<BaseFolder>,
     /// What a person should know about it: how it was copied, what was left out.
     pub notes: Vec<String>,
 }
@@ -90,13 +110,14 @@ pub struct WorkingCopy {
     folder: PathBuf,
     record: CopyRecord,
     pub(crate) bases: Bases,
-    index: Option<Index>,
+    pub(crate) index: Option<Index>,
     /// Digests of the copy's files, as long as their stamps stay.
     pub(crate) digests: HashMap<RelPath, (Stamp, String)>,
 }
 
 impl WorkingCopy {
-    /// Makes the copy of a folder for a run. A mirror is copied before this returns.
+    /// Makes the copy of a folder for a run. A mirror is copied before this returns; a clone is begun
+    /// with [`crate::EmptyClone`] instead.
     ///
     /// # Errors
     /// When the folder isn't the one that was granted, is too large for a mirror, or the disk is full;
@@ -112,9 +133,9 @@ impl WorkingCopy {
         made
     }
 
-    fn fill(folder: &Path, base: BaseFolder, kind: CopyKind) -> Result<Self, CopyError> {
+    pub(crate) fn fill(folder: &Path, base: BaseFolder, kind: CopyKind) -> Result<Self, CopyError> {
         let anchor = open_base(&base)?;
-        let mut notes = Vec::new();
+        let (mut notes, mut objects) = (Vec::new(), None);
         match kind {
             CopyKind::Overlay => {
                 let layers = folder.join(LAYERS);
@@ -127,9 +148,9 @@ impl WorkingCopy {
                 like(&layers.join("upper"), &anchor)?;
             }
             CopyKind::Mirror => {
-                let tree = folder.join("tree");
+                let tree = folder.join(TREE);
                 private_folder(&tree)?;
-                let made = mirror::make(&anchor, &tree, &folder.join("index.jsonl"))?;
+                let made = mirror::make(&anchor, &tree, &folder.join(INDEX))?;
                 like(&tree, &anchor)?;
                 notes.push(format!(
                     "{} entries were copied: {} files share their content with the base, {} bytes \
@@ -144,11 +165,26 @@ impl WorkingCopy {
                     notes.push(format!("left out: {} more", made.left_out_count - named));
                 }
             }
+            CopyKind::Worktree => {
+                objects = Some(crate::clone::borrowed(&base)?);
+                let tree = folder.join(TREE);
+                let files = mirror::index(&tree, &folder.join(INDEX))?;
+                like(&tree, &anchor)?;
+                let files = match files {
+                    1 => "1 file".to_owned(),
+                    files => format!("{files} files"),
+                };
+                notes.push(format!(
+                    "a fresh checkout of HEAD ({files}): what isn't committed isn't in it, \
+                     submodules are empty, and commits stay in it"
+                ));
+            }
         }
         let record = CopyRecord {
             format: FORMAT,
             kind,
             base,
+            objects,
             notes,
         };
         let mut copy = Self {
@@ -166,7 +202,7 @@ impl WorkingCopy {
     }
 
     fn write_record(&self) -> Result<(), CopyError> {
-        let path = self.folder.join("copy.json");
+        let path = self.folder.join(RECORD);
         let text = serde_json::to_vec_pretty(&self.record).map_err(|error| CopyError::Record {
             path: path.clone(),
             why: error.to_string(),
@@ -184,7 +220,7 @@ impl WorkingCopy {
     /// `no_copy` when the run has none; else when its records can't be read.
     pub fn open(run: &Path) -> Result<Self, CopyError> {
         let folder = run.join(FOLDER);
-        let path = folder.join("copy.json");
+        let path = folder.join(RECORD);
         let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -220,7 +256,13 @@ impl WorkingCopy {
     /// Whether a run has a copy; it has none when it had none, or when that was discarded.
     #[must_use]
     pub fn exists(run: &Path) -> bool {
-        run.join(FOLDER).join("copy.json").exists()
+        run.join(FOLDER).join(RECORD).exists()
+    }
+
+    /// Whether there is only what the making of a copy left: it goes on, or was cut off.
+    #[must_use]
+    pub fn is_unmade(run: &Path) -> bool {
+        !Self::exists(run) && fs::symlink_metadata(run.join(FOLDER)).is_ok()
     }
 
     /// What is known of it.
@@ -244,14 +286,17 @@ impl WorkingCopy {
     /// What a boundary has to mount.
     #[must_use]
     pub fn layers(&self) -> Layers {
-        match self.record.kind {
-            CopyKind::Overlay => Layers::Overlay {
+        let tree = self.folder.join(TREE);
+        match (self.record.kind, &self.record.objects) {
+            (CopyKind::Overlay, _) => Layers::Overlay {
                 upper: self.folder.join(LAYERS).join("upper"),
                 work: self.folder.join(LAYERS).join("work"),
             },
-            CopyKind::Mirror => Layers::Mirror {
-                tree: self.folder.join("tree"),
+            (CopyKind::Worktree, Some(objects)) => Layers::Clone {
+                tree,
+                objects: objects.clone(),
             },
+            (CopyKind::Mirror | CopyKind::Worktree, _) => Layers::Mirror { tree },
         }
     }
 
@@ -273,7 +318,7 @@ impl WorkingCopy {
     pub(crate) fn top(&self) -> Result<Anchor, CopyError> {
         let path = match self.layers() {
             Layers::Overlay { upper, .. } => upper,
-            Layers::Mirror { tree } => tree,
+            Layers::Mirror { tree } | Layers::Clone { tree, .. } => tree,
         };
         Anchor::open(&path).doing("open the copy", &path)
     }
@@ -327,11 +372,11 @@ fn drop_placeholders(found: &mut Differences, bases: &Bases) {
 fn read_index(folder: &Path, kind: CopyKind) -> Result<Option<Index>, CopyError> {
     match kind {
         CopyKind::Overlay => Ok(None),
-        CopyKind::Mirror => Index::read(&folder.join("index.jsonl")).map(Some),
+        CopyKind::Mirror | CopyKind::Worktree => Index::read(&folder.join(INDEX)).map(Some),
     }
 }
 
-fn open_base(base: &BaseFolder) -> Result<Anchor, CopyError> {
+pub(crate) fn open_base(base: &BaseFolder) -> Result<Anchor, CopyError> {
     let anchor = Anchor::open(&base.path).doing("open the workspace", &base.path)?;
     let seen = anchor
         .look(&RelPath::top())
@@ -352,7 +397,7 @@ fn open_base(base: &BaseFolder) -> Result<Anchor, CopyError> {
     Ok(anchor)
 }
 
-fn private_folder(path: &Path) -> Result<(), CopyError> {
+pub(crate) fn private_folder(path: &Path) -> Result<(), CopyError> {
     DirBuilder::new()
         .mode(0o700)
         .create(path)
@@ -381,7 +426,7 @@ fn no_copy() -> Refusal {
 
 /// As root, gives a folder to the owner of the person's folder: the boundary shows both as one
 /// identity's.
-fn give(path: &Path, base: &Anchor) -> Result<(), CopyError> {
+pub(crate) fn give(path: &Path, base: &Anchor) -> Result<(), CopyError> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
     }

@@ -21,6 +21,7 @@ mod apply;
 mod applying;
 mod bases;
 mod beneath;
+mod clone;
 mod copy;
 mod differences;
 mod digest;
@@ -47,11 +48,14 @@ mod view;
 pub use apply::{Action, ApplyRequest, Conflict, Conflicts, Outcome, Plan, Recovered};
 pub use applying::CopyState;
 pub use bases::Basis;
+pub use clone::{EmptyClone, cloneable};
 pub use copy::{BaseFolder, CopyKind, CopyRecord, Layers, WorkingCopy};
 pub use entry::What;
 pub use error::CopyError;
 pub use manifest::{Change, ChangeKind, Disposition, Manifest, State};
 pub use observe::Observed;
 pub use rel_path::RelPath;
-pub use sweep::{Holds, Policy, Surveyed, Unapplied, clear_leftovers, discard_unreadable};
+pub use sweep::{
+    Holds, Policy, Surveyed, Unapplied, clear_leftovers, discard_unmade, discard_unreadable,
+};
 pub use text::{Body, DiffLine, Hunk, Sign};

@@ -105,7 +105,18 @@ impl WorkingCopy {
                 };
                 base_of(base, difference, seen, basis)?
             }
-            Was::Copied(seen) if self.bases.get(&difference.path).is_none() => {
+            Was::Copied(_) if self.bases.get(&difference.path).is_some() => return Ok(()),
+            // What the child began from is what git made, whatever the person's folder holds.
+            Was::Copied(seen) if self.record().kind == crate::CopyKind::Worktree => {
+                let index = self.index.as_ref();
+                let copied = index.and_then(|index| index.get(&difference.path));
+                Base {
+                    was: Some(seen.clone()),
+                    digest: copied.and_then(|copied| copied.digest.clone()),
+                    basis: Basis::Sure,
+                }
+            }
+            Was::Copied(seen) => {
                 let live = base
                     .look(&difference.path)
                     .doing("look at", difference.path.as_path())?;
@@ -121,7 +132,6 @@ impl WorkingCopy {
                     },
                 }
             }
-            Was::Copied(_) => return Ok(()),
         };
         self.bases.record(difference.path.clone(), recorded);
         Ok(())

@@ -170,6 +170,18 @@ pub fn clear_leftovers(run: &Path) -> Result<(), CopyError> {
     }
 }
 
+/// Removes a copy whose making a kill cut off: it has no record, and no child ever saw it. Whether
+/// there was one. Only for a run that is over.
+///
+/// # Errors
+/// When something of it can't be removed.
+pub fn discard_unmade(run: &Path) -> Result<bool, CopyError> {
+    match WorkingCopy::is_unmade(run) {
+        true => discard_unreadable(run).map(|()| true),
+        false => Ok(false),
+    }
+}
+
 /// Removes a copy whose records can't be read.
 ///
 /// # Errors

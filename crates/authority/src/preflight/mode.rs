@@ -18,12 +18,6 @@ pub(super) fn of(
         return Ok((WorkspaceMode::Direct, note));
     }
     match asked {
-        Some(WorkspaceMode::Worktree) => Err(Refusal::new(
-            "not_available",
-            "workspace",
-            "the workspace mode `worktree` is not available in this version",
-            "leave --workspace out: a copy keeps the folder as it is, whether it is a git repository or not",
-        )),
         Some(mode) => Ok((mode, None)),
         None => Ok((WorkspaceMode::CopyOnWrite, None)),
     }
@@ -47,7 +41,7 @@ fn parse(name: &str) -> Result<WorkspaceMode, Refusal> {
                 "unknown_workspace_mode",
                 "workspace",
                 format!("no workspace mode is named `{}`", escape(name)),
-                "use copy-on-write or direct",
+                "use copy-on-write, worktree or direct",
             )
         })
 }

@@ -141,17 +141,14 @@ fn workspace_modes() {
     assert_eq!(mode(&of("general")), WorkspaceMode::CopyOnWrite);
     for (name, found) in [
         ("copy_on_write", WorkspaceMode::CopyOnWrite),
+        ("worktree", WorkspaceMode::Worktree),
         ("direct", WorkspaceMode::Direct),
     ] {
         assert_eq!(mode(&with("general", name)), found);
     }
-    for (name, code) in [
-        ("worktree", "not_available"),
-        ("overlay", "unknown_workspace_mode"),
-    ] {
-        let found = refused(&with("general", name), &here);
-        assert_eq!(found, (code.to_owned(), "workspace".to_owned()));
-    }
+    let found = refused(&with("general", "overlay"), &here);
+    let code = "unknown_workspace_mode".to_owned();
+    assert_eq!(found, (code, "workspace".to_owned()));
     assert_eq!(
         refused(&with("read-only", "overlay"), &here).0,
         "unknown_workspace_mode"

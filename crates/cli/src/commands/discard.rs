@@ -41,6 +41,10 @@ fn throw(args: &Discard, voice: Voice) -> Result<(), RunError> {
             ),
             format!("Throw the copy of run {short} away, whatever it holds?"),
         ),
+        Err(_) if WorkingCopy::is_unmade(&run.path) => (
+            "Its making was cut off: no child worked in it.\n".to_owned(),
+            format!("Throw away what is left of the copy of run {short}?"),
+        ),
         Err(error) => return Err(error),
     };
     Consent::of(args.yes).get(&text, &asked, voice)?;

@@ -64,9 +64,13 @@ pub(super) fn rights(grant: &Grant) -> Vec<Row> {
     let writes = match (bounds.write.is_none(), grant.workspace().mode) {
         (true, _) => writes,
         (false, WorkspaceMode::Direct) => format!("{writes} (the folder itself, at once)"),
-        (false, WorkspaceMode::CopyOnWrite | WorkspaceMode::Worktree) => {
+        (false, WorkspaceMode::CopyOnWrite) => {
             format!("{writes} (in a copy: the folder stays as it is until you apply it)")
         }
+        (false, WorkspaceMode::Worktree) => format!(
+            "{writes} (in a private clone of HEAD, without what isn't committed: the folder stays as \
+             it is until you apply it)"
+        ),
     };
     let ports = bounds
         .ports

@@ -255,7 +255,7 @@ fn checks_and_schemas_are_judged_before_the_start() {
             "commands_not_granted",
         ),
         (&["--port", "0"], "port_invalid"),
-        (&["--workspace", "worktree"], "not_available"),
+        (&["--workspace", "worktree"], "worktree_needs_repository"),
         (&["--workspace", "mirror"], "unknown_workspace_mode"),
         (&["--read", "/proc"], "root_is_kernel"),
         (&["--read", "nowhere"], "folder_missing"),

@@ -50,6 +50,8 @@ mod unprivileged_cage;
 mod work;
 mod work_providers;
 mod work_toolchains;
+mod work_tree;
+mod work_tree_ends;
 
 use deputize_testkit::forgotten_test_files;
 

@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use deputize_authority::{Grant, Refusal};
-use deputize_boundary::plan::CopyPlace;
+use deputize_authority::{Grant, Refusal, WorkspaceMode};
+use deputize_boundary::plan::{CopyPlace, Sealed};
 use deputize_boundary::{BoundaryError, BoundaryPlan, SelfTest, Step};
 use deputize_egress::{HeldPorts, PublishedPorts};
 use deputize_workspace::{
     BaseFolder, CopyKind, CopyRecord, Layers, Manifest, Observed, WorkingCopy,
 };
 
+use super::cloning;
 use super::hosted::{Boundaries, Hosted, Wanted};
 use crate::RunError;
 
@@ -139,6 +140,7 @@ impl Footing {
 
     /// Ends the boundary, unless another run still uses it.
     pub(super) async fn close(self) -> Result<(), RunError> {
+        drop(self.wanted.cloning.lock().await);
         self.boundaries.settled().await;
         let hosted = held(&self.ground).take().map(|ground| ground.hosted);
         match hosted.and_then(Arc::into_inner) {
@@ -169,6 +171,10 @@ impl Ground {
             let hosted = boundaries.get(wanted).await?;
             return Ok(Self { hosted, copy: None });
         }
+        if wanted.grant.workspace().mode == WorkspaceMode::Worktree {
+            let copy = RunCopy::of(cloning::make(boundaries, &wanted).await?, None);
+            return copy.shown(boundaries, &wanted).await;
+        }
         let copy = RunCopy::make(&wanted, CopyKind::Overlay, None).await?;
         match boundaries.get(copy.shown_by(&wanted)).await {
             Ok(hosted) => Ok(Self {
@@ -179,16 +185,7 @@ impl Ground {
                 copy.remove().await?;
                 let why = Some(error.to_string());
                 let copy = RunCopy::make(&wanted, CopyKind::Mirror, why).await?;
-                match boundaries.get(copy.shown_by(&wanted)).await {
-                    Ok(hosted) => Ok(Self {
-                        hosted,
-                        copy: Some(copy),
-                    }),
-                    Err(error) => {
-                        copy.remove().await?;
-                        Err(unmappable(error))
-                    }
-                }
+                copy.shown(boundaries, &wanted).await
             }
             Err(error) => {
                 copy.remove().await?;
@@ -200,7 +197,7 @@ impl Ground {
 
 /// As root a copy belongs to the person on disk and to nobody inside, which some file systems can't
 /// show.
-fn unmappable(error: RunError) -> RunError {
+pub(super) fn unmappable(error: RunError) -> RunError {
     match error {
         RunError::Boundary(error) if no_overlay(&error) => RunError::Refused(Refusal::new(
             "copy_unmappable",
@@ -216,6 +213,16 @@ fn unmappable(error: RunError) -> RunError {
 pub(super) fn writes_to_copy(grant: &Grant) -> bool {
     let workspace = grant.workspace();
     workspace.mode.is_copy() && grant.bounds().write.permits(&workspace.root)
+}
+
+/// The folder that a copy is of.
+pub(super) fn base_of(grant: &Grant) -> BaseFolder {
+    let workspace = grant.workspace();
+    BaseFolder {
+        path: workspace.path().to_owned(),
+        device: workspace.device,
+        inode: workspace.inode,
+    }
 }
 
 /// Whether a start failed because no overlay can be had here.
@@ -235,20 +242,33 @@ impl RunCopy {
         kind: CopyKind,
         instead: Option<String>,
     ) -> Result<Self, RunError> {
-        let workspace = wanted.grant.workspace();
-        let base = BaseFolder {
-            path: workspace.path().to_owned(),
-            device: workspace.device,
-            inode: workspace.inode,
-        };
+        let base = base_of(&wanted.grant);
         let run = wanted.run.clone();
         let made = blocking(move || WorkingCopy::create(&run, base, kind)).await?;
+        Ok(Self::of(made, instead))
+    }
+
+    fn of(made: WorkingCopy, instead: Option<String>) -> Self {
         let record = made.record().clone();
-        Ok(Self {
+        Self {
             copy: Arc::new(Mutex::new(made)),
             record,
             instead,
-        })
+        }
+    }
+
+    /// The ground on this copy, a whole one; where it can't be shown it is removed.
+    async fn shown(self, boundaries: &Boundaries, wanted: &Wanted) -> Result<Ground, RunError> {
+        match boundaries.get(self.shown_by(wanted)).await {
+            Ok(hosted) => Ok(Ground {
+                hosted,
+                copy: Some(self),
+            }),
+            Err(error) => {
+                self.remove().await?;
+                Err(unmappable(error))
+            }
+        }
     }
 
     /// The boundary that is wanted, with this copy in it.
@@ -265,6 +285,14 @@ impl RunCopy {
                 layers: upper.parent().map(Path::to_owned).unwrap_or_default(),
             },
             Layers::Mirror { tree } => CopyPlace::Mirror { tree },
+            Layers::Clone { tree, objects } => CopyPlace::Clone {
+                tree,
+                objects: Sealed {
+                    path: objects.path,
+                    device: objects.device,
+                    inode: objects.inode,
+                },
+            },
         }
     }
 
@@ -298,7 +326,7 @@ impl RunCopy {
 }
 
 /// Runs what reads or writes many files where it may block.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, deputize_workspace::CopyError> + Send + 'static,
 ) -> Result<T, RunError> {
     tokio::task::spawn_blocking(work)

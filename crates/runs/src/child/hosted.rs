@@ -49,6 +49,8 @@ pub(super) struct Wanted {
     pub(super) run: PathBuf,
     /// Where records of placeholders are kept.
     pub(super) records: PathBuf,
+    /// Held while a clone is made for the run.
+    pub(super) cloning: Arc<Mutex<()>>,
 }
 
 /// What runs must have in common to share a boundary.

@@ -3,6 +3,7 @@
 //! [`Child::plan`] decides without any effect; [`Child::run`] makes it real. In between a face may
 //! show what was planned and stop there (`--dry-run`).
 
+mod cloning;
 mod closing;
 mod commands;
 mod drive;
@@ -116,6 +117,7 @@ impl Child {
         let around = look.surroundings(request.workdir.as_deref());
         request.run.read = request.read.iter().map(|path| look.folder(path)).collect();
         let granted = preflight::child(&request.run, &around)?;
+        cloning::check(&granted.grant)?;
         let schema = request.schema.take().map(Schema::new).transpose()?;
         let rules = look.rules(request.rules.as_deref())?;
         if request.allow.contains(&Consent::DearerModel) {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use deputize_agent::{CallOutcome, Claim, Decision, Finding, Finished};
 use deputize_authority::{Approval, Consent, Grant, Level, Refusal, Untrusted};
@@ -71,6 +71,7 @@ impl Toolbox {
             grant: child.granted.grant.clone(),
             host: child.host.clone(),
             site: Site::of(&child.request.run.read),
+            cloning: Arc::default(),
             run: run.to_owned(),
             records: child.look.state()?.join("placeholders"),
         };

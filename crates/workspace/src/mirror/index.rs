@@ -23,6 +23,9 @@ pub(crate) struct Copied {
     pub(crate) copy: Stamp,
     /// The permissions that the copy got.
     pub(crate) mode: u32,
+    /// Digest of what a clone's checkout holds there. A mirror's base is looked up when it is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) digest: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -51,16 +51,19 @@ pub(crate) fn make(base: &Anchor, tree: &Path, index: &Path) -> Result<Made, Cop
         .listing(&RelPath::top())
         .doing("open the workspace", Path::new("."))?;
     work.contents(&from, copy.handle(), &RelPath::top(), 0)?;
-    // The time of the copy's own file system, after its last entry was written.
+    work.index.finish(mark(tree)?)?;
+    Ok(work.made)
+}
+
+/// The time of the copy's own file system, after its last entry was written.
+pub(super) fn mark(tree: &Path) -> Result<i64, CopyError> {
     let mark = tree.with_file_name("made");
     File::create(&mark).doing("mark the copy", &mark)?;
     let folder = Anchor::open(tree.parent().unwrap_or(tree)).doing("open the copy", tree)?;
     let seen = look(folder.handle(), mark.file_name().unwrap_or_default());
-    let at = seen
+    Ok(seen
         .doing("mark the copy", &mark)?
-        .map_or(0, |seen| seen.ctime);
-    work.index.finish(at)?;
-    Ok(work.made)
+        .map_or(0, |seen| seen.ctime))
 }
 
 struct Work {
@@ -199,7 +202,13 @@ impl Work {
             return Err(Errno::NOENT).doing("look at the copy of", path.as_path());
         };
         let (mode, copy) = (copy.mode, copy.stamp());
-        self.index.entry(path, Copied { base, copy, mode })
+        let copied = Copied {
+            base,
+            copy,
+            mode,
+            digest: None,
+        };
+        self.index.entry(path, copied)
     }
 
     fn leave(&mut self, path: RelPath, why: &'static str) {

@@ -1,9 +1,11 @@
 //! A mirror: a whole copy of a folder, for where no overlay can be had.
 
+mod checkout;
 mod compare;
 mod index;
 mod make;
 
+pub(crate) use checkout::index;
 pub(crate) use compare::differences;
 pub(crate) use index::Index;
 pub(crate) use make::make;

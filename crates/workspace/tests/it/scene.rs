@@ -85,7 +85,7 @@ impl Scene {
 
     fn child(&self, script: &str) -> Command {
         match self.copy().layers() {
-            Layers::Mirror { tree } => {
+            Layers::Mirror { tree } | Layers::Clone { tree, .. } => {
                 let mut command = Command::new("sh");
                 command.args(["-ec", script]).current_dir(tree);
                 command
@@ -125,7 +125,7 @@ impl Scene {
     pub(crate) fn top(&self) -> PathBuf {
         match self.copy().layers() {
             Layers::Overlay { upper, .. } => upper,
-            Layers::Mirror { tree } => tree,
+            Layers::Mirror { tree } | Layers::Clone { tree, .. } => tree,
         }
     }
 }
