@@ -57,6 +57,8 @@ pub(crate) enum Access {
     Writes,
     /// Another one writes: what is noted here is kept in memory only.
     Looks,
+    /// Nobody can write here: what is noted is kept in memory only.
+    ReadOnly,
 }
 
 /// The record, in memory and on the disk.
@@ -75,14 +77,19 @@ pub(crate) struct Bases {
 impl Bases {
     /// Opens the record; makes it where there is none. Whoever comes first writes.
     pub(crate) fn open(path: &Path) -> Result<Self, CopyError> {
-        let file = File::options()
-            .create(true)
-            .read(true)
-            .append(true)
-            .open(path)
-            .doing("open the record", path)?;
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        let mut options = File::options();
+        let opened = options.create(true).read(true).append(true).open(path);
+        let (file, can_write) = match opened {
+            Err(error) if matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem) => {
+                (File::open(path), false)
+            }
+            opened => (opened, true),
+        };
+        let file = file.doing("open the record", path)?;
         let access = match try_lock(&file).doing("lock the record", path)? {
-            Lock::Had => Access::Writes,
+            Lock::Had if can_write => Access::Writes,
+            Lock::Had => Access::ReadOnly,
             Lock::Taken => Access::Looks,
         };
         let mut bases = Self {
@@ -202,9 +209,9 @@ impl Bases {
         self.observed
     }
 
-    /// The file system's time now, as it stamps changes; 0 where another process writes.
+    /// The file system's time now, as it stamps changes; 0 where this process doesn't write.
     pub(crate) fn now(&self) -> Result<i64, CopyError> {
-        if self.access == Access::Looks {
+        if self.access != Access::Writes {
             return Ok(0);
         }
         use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
@@ -224,7 +231,7 @@ impl Bases {
 
     /// Writes what was noted; on the disk when this returns.
     pub(crate) fn flush(&mut self) -> Result<(), CopyError> {
-        if self.pending.is_empty() || self.access == Access::Looks {
+        if self.pending.is_empty() || self.access != Access::Writes {
             return Ok(());
         }
         let written = self

@@ -3,7 +3,9 @@
 use std::fs;
 
 use deputize_testkit::{SmallDisk, Tree};
-use deputize_workspace::{ApplyRequest, BaseFolder, Conflicts, CopyKind, CopyState, WorkingCopy};
+use deputize_workspace::{
+    ApplyRequest, BaseFolder, Conflicts, CopyKind, CopyState, Holds, WorkingCopy,
+};
 
 use crate::scene::snapshot;
 
@@ -128,4 +130,30 @@ fn an_undo_that_does_not_fit_leaves_nothing_behind() {
     let plan = copy.plan_undo().unwrap();
     copy.carry_out(&plan, Conflicts::Refuse).unwrap();
     assert_eq!(fs::read(base.join("a")).unwrap(), b"a");
+}
+
+/// C2: on a state disk that can't be written, a copy can still be looked at, and isn't applied.
+#[test]
+fn a_copy_on_a_read_only_disk_is_looked_at() {
+    let Some(disk) = SmallDisk::mount(1024) else {
+        return;
+    };
+    let base = tempfile::tempdir().unwrap();
+    Tree::at(base.path()).file("a", "a");
+    drop(WorkingCopy::create(disk.path(), of(base.path()), CopyKind::Mirror).unwrap());
+    fs::write(disk.path().join("copy/tree/a"), "A").unwrap();
+    let mut remount = std::process::Command::new("mount");
+    let remount = remount.args(["-o", "remount,ro"]).arg(disk.path());
+    assert!(remount.status().unwrap().success());
+    let mut copy = WorkingCopy::open(disk.path()).unwrap();
+    assert_eq!(copy.changes().unwrap().changes.len(), 1);
+    assert!(!copy.is_in_use());
+    drop(copy);
+    let survey = WorkingCopy::survey(disk.path(), std::time::SystemTime::now()).unwrap();
+    assert_eq!(survey.holds, Holds::Unapplied);
+    let mut copy = WorkingCopy::open(disk.path()).unwrap();
+    let plan = copy.plan_apply(&ApplyRequest::default()).unwrap();
+    let tried = copy.carry_out(&plan, Conflicts::Refuse);
+    assert_eq!(tried.unwrap_err().refusal().code, "copy_failed");
+    assert_eq!(fs::read(base.path().join("a")).unwrap(), b"a");
 }
