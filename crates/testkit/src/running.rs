@@ -236,6 +236,18 @@ impl Outcome {
         std::str::from_utf8(&self.stdout).unwrap()
     }
 
+    /// Standard output with each stretch of white space as one space: where lines are broken depends
+    /// on the lengths of paths.
+    ///
+    /// # Panics
+    /// As [`Self::out`].
+    #[must_use]
+    #[track_caller]
+    pub fn unwrapped(&self) -> String {
+        let words: Vec<&str> = self.out().split_whitespace().collect();
+        words.join(" ")
+    }
+
     /// Standard error as text.
     ///
     /// # Panics

@@ -67,6 +67,8 @@ fn unit_and_integration(workspace: &Workspace, filter: Option<&str>) -> Result<P
             "--no-fail-fast",
         ])
     };
+    // A snapshot that differs is a failure and no file beside the source.
+    cargo.env("INSTA_UPDATE", "no");
     let program = if nextest { "tests (nextest)" } else { "tests" };
     part(program, cargo.args(filter))
 }
