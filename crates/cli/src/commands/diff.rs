@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use deputize_runs::RunError;
-use deputize_workspace::{Body, Change, CopyState, Manifest, RelPath, WorkingCopy};
+use deputize_workspace::{Body, Change, CopyState, Disposition, Manifest, RelPath, WorkingCopy};
 use serde::Serialize;
 
 use super::copies::find;
 use crate::args::Diff;
 use crate::failure::{self, Voice, usage};
 use crate::output::{colours, list_width, print, print_json};
-use crate::show::{self, Colours};
+use crate::show::{self, Colours, Repositories};
 
 pub(crate) fn main(args: &Diff) -> ExitCode {
     match look(args) {
@@ -81,8 +81,19 @@ fn look(args: &Diff) -> Result<(), RunError> {
             true => Colours::On,
             false => Colours::Off,
         };
+        let mut repositories = Repositories::default();
         for change in &all.changes {
-            print(&show::diff_change(change, &copy.body(change)?, colours));
+            let is_folded = wanted.is_empty()
+                && matches!(change.disposition, Disposition::Hold(_))
+                && repositories.take(&change.path.shown());
+            if !is_folded {
+                print(&show::diff_change(change, &copy.body(change)?, colours));
+            }
+        }
+        for line in repositories.lines() {
+            print(&format!(
+                "changed: {line}\n  held back; name it to see them\n"
+            ));
         }
     }
     for note in &copy.record().notes {

@@ -6,6 +6,7 @@ use deputize_workspace::{
     Body, Change, ChangeKind, Conflict, DiffLine, Disposition, Hunk, Manifest, Sign, What,
 };
 
+use super::repository::Repositories;
 use super::text::{cut, wrap};
 
 /// Lines of one file that are shown; a person who wants more asks for that file's copy.
@@ -169,8 +170,10 @@ pub(crate) fn sums(manifest: &Manifest) -> String {
 /// What is held back, refused and in conflict, with its reason, before a question.
 pub(crate) fn exceptions(manifest: &Manifest, conflicts: &[Conflict], width: usize) -> String {
     let mut lines = Vec::new();
+    let mut repositories = Repositories::default();
     for change in &manifest.changes {
         let (what, why) = match &change.disposition {
+            Disposition::Hold(_) if repositories.take(&change.path.shown()) => continue,
             Disposition::Hold(why) => ("held back", why),
             Disposition::Refuse(why) => ("never applied", why),
             Disposition::Apply | Disposition::Skip => continue,
@@ -181,6 +184,11 @@ pub(crate) fn exceptions(manifest: &Manifest, conflicts: &[Conflict], width: usi
             deputize_authority::escape(why)
         ));
     }
+    lines.extend(
+        repositories
+            .lines()
+            .map(|line| format!("held back: {line}")),
+    );
     lines.extend(
         conflicts
             .iter()

@@ -5,6 +5,7 @@ mod diff;
 mod event;
 mod facts;
 mod plan;
+mod repository;
 mod result;
 mod text;
 
@@ -15,5 +16,6 @@ pub(crate) use diff::{
 };
 pub(crate) use event::event;
 pub(crate) use plan::{exec_plan, plan};
+pub(crate) use repository::Repositories;
 pub(crate) use result::result;
 pub(crate) use text::cut;

@@ -1,8 +1,9 @@
 //! A result: status, summary, evidence, refusals, warnings, and what was used.
 
-use deputize_agent::{ChangeKind, Check, CheckOutcome, RunResult, Status};
+use deputize_agent::{Change, ChangeKind, Check, CheckOutcome, RunResult, Status};
 use deputize_authority::{Dimension, WorkspaceMode, escape, escape_json};
 
+use super::repository::Repositories;
 use super::text::{cut, one_line, wrap};
 use crate::output::{colours, width};
 
@@ -130,7 +131,12 @@ fn changes(result: &RunResult, mode: WorkspaceMode, width: usize) -> String {
         count => format!("{count} files"),
     };
     let mut out = format!("\nChanges (observed): {count}, {place}\n");
-    for change in result.changes.iter().take(LISTED_CHANGES) {
+    let mut repositories = Repositories::default();
+    let mut listed: Vec<&Change> = result.changes.iter().collect();
+    listed.retain(|change| {
+        change.kept_back.is_none() || !repositories.take(&one_line(change.path.raw()))
+    });
+    for change in listed.iter().take(LISTED_CHANGES) {
         let sign = match change.kind {
             ChangeKind::Created => '+',
             ChangeKind::Modified => '~',
@@ -143,9 +149,12 @@ fn changes(result: &RunResult, mode: WorkspaceMode, width: usize) -> String {
             out.push_str(&wrap(&why, width, "      "));
         }
     }
-    if result.changes.len() > LISTED_CHANGES {
-        let more = result.changes.len() - LISTED_CHANGES;
+    if listed.len() > LISTED_CHANGES {
+        let more = listed.len() - LISTED_CHANGES;
         out.push_str(&format!("  … and {more} more\n"));
+    }
+    for line in repositories.lines() {
+        out.push_str(&format!("{}\n", cut(&format!("  ~ {line}"), width)));
     }
     if mode.is_copy() {
         let run = escape(short(&result.run));

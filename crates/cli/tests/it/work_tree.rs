@@ -192,6 +192,17 @@ fn a_child_commits_in_a_fresh_checkout_of_head() {
             .collect();
         assert_eq!(plain.len(), 1, "{all}");
         assert_eq!(plain[0]["path"], "new.txt");
+        // What git keeps for itself is one line for people, until it is named.
+        let shown = env.run(["diff", &run]).expect_code(0);
+        assert!(
+            shown
+                .out()
+                .contains("changed: .git (the repository itself, "),
+            "{shown}"
+        );
+        assert!(!shown.out().contains(".git/"), "{shown}");
+        let named = env.run(["diff", &run, ".git"]).expect_code(0);
+        assert!(named.out().contains(".git/refs/heads/"), "{named}");
         well(&env, &["apply", &run, "--yes"]);
         assert_eq!(read(&env, "new.txt"), "new\n");
         let mut changed = differing(&before, &snapshot(&env));
