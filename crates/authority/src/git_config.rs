@@ -24,6 +24,51 @@ pub fn pairs(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Keys whose values name programs, or files that git reads on its own.
+const KEYS: &[&str] = &[
+    "askpass",
+    "attributesfile",
+    "clean",
+    "cmd",
+    "command",
+    "driver",
+    "editor",
+    "excludesfile",
+    "external",
+    "fsmonitor",
+    "gitproxy",
+    "helper",
+    "hookspath",
+    "pager",
+    "path",
+    "process",
+    "program",
+    "smudge",
+    "sshcommand",
+    "template",
+    "textconv",
+];
+
+/// What separates words of a command line, as far as finding paths in it goes.
+const SEPARATORS: &[char] = &[
+    ' ', '\t', '\'', '"', ';', '|', '&', '(', ')', '<', '>', '=', '`',
+];
+
+/// What a configuration names that git runs or obeys: each word that may be a place, with its key.
+#[must_use]
+pub fn named(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (key, value) in pairs(text) {
+        if !value.starts_with('!') && !KEYS.contains(&key.as_str()) {
+            continue;
+        }
+        let words = value.trim_start_matches('!').split(SEPARATORS);
+        let words = words.filter(|word| !word.is_empty());
+        found.extend(words.map(|word| (key.clone(), word.to_owned())));
+    }
+    found
+}
+
 /// What stands behind `[section "name"]` on the same line.
 fn after_header(line: &str) -> &str {
     if !line.starts_with('[') {
@@ -93,5 +138,14 @@ mod tests {
             ["a", "b"]
         );
         assert_eq!(values("# hooksPath = x\n[core]\n", "hooksPath"), [""; 0]);
+    }
+
+    /// C2: programs and files are named by settings and by aliases; the rest names nothing.
+    #[test]
+    fn what_git_runs_is_named() {
+        let text = "[core]\n hooksPath = gh\n pager = less\n[alias]\n x = !sh tools/x.sh 1\n y = log\n\
+                    [user]\n name = a b\n";
+        let named: Vec<String> = named(text).into_iter().map(|(_, word)| word).collect();
+        assert_eq!(named, ["gh", "less", "sh", "tools/x.sh", "1"]);
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{BoundaryError, Step};
+use crate::git_names;
 use crate::sys;
 use crate::toolchain::{self, Toolchain};
 
@@ -73,6 +74,9 @@ pub struct HostFacts {
     pub toolchains: Vec<Toolchain>,
     /// The PATH entries that exist, canonical, in order.
     pub path: Vec<PathBuf>,
+    /// What the person's own configuration of git names in every work tree, relative to its top: the
+    /// setting in lower case, and the name.
+    pub git_names: Vec<(String, String)>,
     /// TERM, LANG and kin that are passed on, by name and value.
     pub environment: Vec<(String, String)>,
     /// Total memory in bytes.
@@ -154,6 +158,7 @@ impl HostFacts {
                 .filter_map(|path| system_path(Path::new(path)))
                 .collect(),
             toolchains,
+            git_names: git_names::gather(home.as_deref(), &variable),
             home,
             path,
             environment: PASSED_ON

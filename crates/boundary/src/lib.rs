@@ -31,6 +31,7 @@ mod doctor;
 mod enter;
 mod error;
 mod frame;
+mod git_names;
 mod host;
 mod hunt;
 mod init;

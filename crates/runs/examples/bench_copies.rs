@@ -141,6 +141,7 @@ impl Scene {
             path,
             device: meta.dev(),
             inode: meta.ino(),
+            named: Vec::new(),
         };
         WorkingCopy::create(&run, base, kind)?;
         Ok(Self {

@@ -109,6 +109,7 @@ pub(crate) fn borrowed(base: &BaseFolder) -> Result<BaseFolder, CopyError> {
         path: base.path.join(path.as_path()),
         device: objects.device,
         inode: objects.inode,
+        named: Vec::new(),
     })
 }
 

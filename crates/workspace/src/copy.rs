@@ -51,6 +51,10 @@ pub struct BaseFolder {
     pub device: u64,
     /// Inode number of the folder.
     pub inode: u64,
+    /// What the person's configuration of git names in whatever work tree it is used, as
+    /// [`deputize_authority::git_config::named`] finds it: relative to the top of a repository.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<String>,
 }
 
 /// How a copy comes about.

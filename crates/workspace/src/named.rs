@@ -10,33 +10,9 @@ use std::path::{Component, Path};
 use deputize_authority::git_config;
 
 use crate::beneath::Anchor;
+use crate::copy::BaseFolder;
 use crate::entry::What;
 use crate::rel_path::RelPath;
-
-/// Keys whose values name programs, or files that git reads on its own.
-const KEYS: &[&str] = &[
-    "askpass",
-    "attributesfile",
-    "clean",
-    "cmd",
-    "command",
-    "driver",
-    "editor",
-    "excludesfile",
-    "external",
-    "fsmonitor",
-    "gitproxy",
-    "helper",
-    "hookspath",
-    "pager",
-    "path",
-    "process",
-    "program",
-    "smudge",
-    "sshcommand",
-    "template",
-    "textconv",
-];
 
 /// More than any configuration that a person wrote has.
 const CONFIG_BYTES: u64 = 1 << 20;
@@ -44,24 +20,19 @@ const CONFIG_BYTES: u64 = 1 << 20;
 /// Most files of one repository's configuration, included ones too.
 const FILES: usize = 16;
 
-/// What separates words of a command line, as far as finding paths in it goes.
-const SEPARATORS: &[char] = &[
-    ' ', '\t', '\'', '"', ';', '|', '&', '(', ')', '<', '>', '=', '`',
-];
-
 /// The places that are named, by the repository that names them.
 pub(crate) struct Named<'a> {
     base: &'a Anchor,
-    /// The folder's own path: a configuration may name places below it in full.
-    path: &'a Path,
+    /// The folder: a configuration may name places below it in full.
+    of: &'a BaseFolder,
     known: HashMap<RelPath, Vec<RelPath>>,
 }
 
 impl<'a> Named<'a> {
-    pub(crate) fn new(base: &'a Anchor, path: &'a Path) -> Self {
+    pub(crate) fn new(base: &'a Anchor, of: &'a BaseFolder) -> Self {
         Self {
             base,
-            path,
+            of,
             known: HashMap::new(),
         }
     }
@@ -102,25 +73,26 @@ impl<'a> Named<'a> {
             let Some(text) = self.text(&file) else {
                 continue;
             };
-            for (key, value) in git_config::pairs(&text) {
-                let runs = value.starts_with('!');
-                if !runs && !KEYS.contains(&key.as_str()) {
-                    continue;
-                }
+            for (key, word) in git_config::named(&text) {
                 // An included file is named from where the including one lies; the rest from the top.
                 let from = match key.as_str() {
                     "path" => file.folder().unwrap_or_default(),
                     _ => repository.clone(),
                 };
-                let words = value.trim_start_matches('!').split(SEPARATORS);
-                let found = words.filter_map(|word| self.place(&from, word));
-                let found: Vec<RelPath> = found.filter(|place| place != repository).collect();
+                let found = self.place(&from, &word);
+                let Some(found) = found.filter(|place| place != repository) else {
+                    continue;
+                };
                 if key == "path" {
-                    files.extend(found.iter().cloned());
+                    files.push(found.clone());
                 }
-                places.extend(found);
+                places.push(found);
             }
         }
+        // What the person's configuration for all repositories names lies in each of them.
+        let general = self.of.named.iter();
+        let general = general.filter_map(|word| self.place(repository, word));
+        places.extend(general.filter(|place| place != repository));
         places
     }
 
@@ -139,7 +111,7 @@ impl<'a> Named<'a> {
     /// for the workspace itself.
     fn place(&self, from: &RelPath, word: &str) -> Option<RelPath> {
         let word = Path::new(word);
-        let (mut place, word) = match word.strip_prefix(self.path) {
+        let (mut place, word) = match word.strip_prefix(&self.of.path) {
             Ok(below) => (RelPath::top(), below),
             Err(_) if word.is_absolute() => return None,
             Err(_) => (from.clone(), word),

@@ -149,8 +149,8 @@ impl WorkingCopy {
             top,
             below: self.is_overlay().then_some(base),
         };
-        let path = self.record().base.path.clone();
-        let mut judge = Judge::new(view, &found.names, Named::new(base, &path));
+        let of = self.record().base.clone();
+        let mut judge = Judge::new(view, &found.names, Named::new(base, &of));
         let mut changes = Vec::new();
         for difference in found.all {
             if difference.ignored == Ignored::Yes {

@@ -75,6 +75,7 @@ fn pin_configured(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
     let mut files = vec![git.join("config"), git.join("config.worktree")];
     let mut known = BTreeSet::new();
     let mut kept = BTreeSet::new();
+    let mut tops = BTreeSet::from([git.parent().unwrap_or(git).to_owned()]);
     while let Some(file) = files.pop() {
         if !known.insert(file.clone()) {
             continue;
@@ -87,6 +88,7 @@ fn pin_configured(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
             .iter()
             .map(|tree| named(Path::new(tree), git))
             .collect();
+        tops.extend(bases.iter().cloned());
         bases.extend([git.parent().unwrap_or(git).to_owned(), git.to_owned()]);
         for hooks in git_config::values(&text, "hooksPath") {
             kept.extend(
@@ -101,6 +103,9 @@ fn pin_configured(git: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
             kept.extend(included.clone());
             files.extend(included);
         }
+    }
+    for hooks in maker.hooks {
+        kept.extend(tops.iter().filter_map(|top| place(&named(hooks, top))));
     }
     // What husky puts into `_` runs what is beside it.
     let beside: Vec<_> = kept

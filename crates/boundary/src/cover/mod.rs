@@ -48,6 +48,7 @@ pub(crate) fn cover(
             record,
             new_root,
             root: &place,
+            hooks: &plan.cover.hooks,
             ground: if root.protect == Protect::PinInCopy {
                 Ground::Copy
             } else {
@@ -258,6 +259,8 @@ struct Maker<'a> {
     new_root: &'a Path,
     /// The granted root that is worked on.
     root: &'a Path,
+    /// Where git looks for hooks in every work tree.
+    hooks: &'a [PathBuf],
     ground: Ground,
 }
 

@@ -71,6 +71,7 @@ pub fn compile(
             },
             readable_secrets: grant.bounds().secrets.clone(),
             roots: covered(grant, copy),
+            hooks: hooks(host),
         },
         limits: Limits {
             pids: PIDS,
@@ -89,6 +90,13 @@ pub fn compile(
 }
 
 /// Every granted root; protected paths are pinned in those that are writable.
+/// Where git looks for hooks in every work tree, by the person's configuration.
+fn hooks(host: &HostFacts) -> Vec<PathBuf> {
+    let named = host.git_names.iter();
+    let named = named.filter(|(key, _)| key == "hookspath");
+    named.map(|(_, path)| path.into()).collect()
+}
+
 fn covered(grant: &Grant, copy: &CopyPlace) -> Vec<CoveredRoot> {
     let bounds = grant.bounds();
     // What nobody sees before a person applies it.

@@ -205,6 +205,9 @@ pub struct Cover {
     pub readable_secrets: deputize_authority::Set<String>,
     /// The granted roots, each with what is kept in it.
     pub roots: Vec<CoveredRoot>,
+    /// Folders of hooks that the person's configuration names in every work tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<PathBuf>,
 }
 
 impl Cover {

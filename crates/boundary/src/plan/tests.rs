@@ -39,6 +39,7 @@ fn host() -> HostFacts {
             ("LANG".to_owned(), "C.UTF-8".to_owned()),
             ("TZ".to_owned(), "UTC".to_owned()),
         ],
+        git_names: Vec::new(),
         memory: 4 << 30,
         cgroup_delegated: false,
     }

@@ -10,10 +10,15 @@ use crate::scene::{call, parsed, say, scene, script, shell};
 const CONFIG: &str =
     "[core]\n\tbare = false\n\thooksPath = tools/hooks\n[include]\n\tpath = ../cfg/inc\n";
 
+/// A repository that names places, or leaves that to the person's configuration for all of them.
 fn repository() -> TestEnv {
+    of(CONFIG)
+}
+
+fn of(config: &str) -> TestEnv {
     let env = scene();
     env.lay(|tree| {
-        tree.file(".git/config", CONFIG)
+        tree.file(".git/config", config)
             .file(".git/HEAD", "ref: refs/heads/main\n")
             .folder(".git/objects")
             .folder(".git/refs")
@@ -79,4 +84,34 @@ fn what_is_named_is_held_back_from_a_copy() {
         "{outcome}"
     );
     assert!(changes.contains(&listed("cfg/inc", true)), "{outcome}");
+}
+
+/// B2, C2: so is what the person's configuration names for every repository, by whatever way git would
+/// come to it.
+#[test]
+fn what_is_named_for_every_repository_is_kept_too() {
+    let plain = "[core]\n\tbare = false\n";
+    for file in [".gitconfig", ".config/git/config"] {
+        let env = of(plain);
+        let place = env.home().join(file);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, "[core] hooksPath = tools/hooks\n").unwrap();
+        env.give();
+        let outcome = shell(&env, &["--write", "."], PLANT).expect_code(0);
+        assert!(outcome.err().contains("Read-only file system"), "{outcome}");
+        assert!(!env.workspace().join("tools").exists(), "{file}");
+        let turns = json!([call("bash", json!({ "command": PLANT })), say("Done.")]);
+        let model = script(&env, &json!({ "turns": turns }));
+        let outcome = env.run([
+            "run", "--json", "--allow", "shell", "--model", &model, "Go.",
+        ]);
+        let result = parsed(&outcome);
+        let changes = result["changes"].as_array().unwrap();
+        let hook = changes
+            .iter()
+            .find(|change| change["path"] == "tools/hooks/pre-commit");
+        assert!(hook.unwrap()["kept_back"].is_string(), "{outcome}");
+        let other = changes.iter().find(|change| change["path"] == "f");
+        assert!(other.unwrap()["kept_back"].is_null(), "{outcome}");
+    }
 }

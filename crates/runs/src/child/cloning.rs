@@ -38,11 +38,11 @@ const SCRIPT: &str = include_str!("clone.sh");
 const SHELL: &str = "/bin/sh";
 
 /// Refuses, by a look at the folder alone, what can't be cloned.
-pub(super) fn check(grant: &Grant) -> Result<(), RunError> {
+pub(super) fn check(grant: &Grant, host: &HostFacts) -> Result<(), RunError> {
     if grant.workspace().mode != WorkspaceMode::Worktree || !writes_to_copy(grant) {
         return Ok(());
     }
-    Ok(cloneable(&base_of(grant))?)
+    Ok(cloneable(&base_of(grant, host))?)
 }
 
 /// Makes the clone of a run, and writes down what it held at its start.
@@ -75,7 +75,7 @@ async fn begin(
     wanted: &Wanted,
     waiting: &mut Waiting,
 ) -> Result<WorkingCopy, RunError> {
-    let (run, base) = (wanted.run.clone(), base_of(&wanted.grant));
+    let (run, base) = (wanted.run.clone(), base_of(&wanted.grant, &wanted.host));
     let empty = blocking(move || EmptyClone::create(&run, base)).await?;
     match fill(boundaries, wanted, empty.tree(), waiting).await {
         Ok(()) => blocking(move || empty.index()).await,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use deputize_authority::{Grant, Refusal, WorkspaceMode};
 use deputize_boundary::plan::{CopyPlace, Sealed};
-use deputize_boundary::{BoundaryError, BoundaryPlan, SelfTest, Step};
+use deputize_boundary::{BoundaryError, BoundaryPlan, HostFacts, SelfTest, Step};
 use deputize_egress::{HeldPorts, PublishedPorts};
 use deputize_workspace::{
     BaseFolder, CopyKind, CopyRecord, Layers, Manifest, Observed, WorkingCopy,
@@ -216,12 +216,14 @@ pub(super) fn writes_to_copy(grant: &Grant) -> bool {
 }
 
 /// The folder that a copy is of.
-pub(super) fn base_of(grant: &Grant) -> BaseFolder {
+pub(super) fn base_of(grant: &Grant, host: &HostFacts) -> BaseFolder {
+    let words = host.git_names.iter().map(|(_, word)| word.clone());
     let workspace = grant.workspace();
     BaseFolder {
         path: workspace.path().to_owned(),
         device: workspace.device,
         inode: workspace.inode,
+        named: words.collect(),
     }
 }
 
@@ -242,7 +244,7 @@ impl RunCopy {
         kind: CopyKind,
         instead: Option<String>,
     ) -> Result<Self, RunError> {
-        let base = base_of(&wanted.grant);
+        let base = base_of(&wanted.grant, &wanted.host);
         let run = wanted.run.clone();
         let made = blocking(move || WorkingCopy::create(&run, base, kind)).await?;
         Ok(Self::of(made, instead))

@@ -117,7 +117,8 @@ impl Child {
         let around = look.surroundings(request.workdir.as_deref());
         request.run.read = request.read.iter().map(|path| look.folder(path)).collect();
         let granted = preflight::child(&request.run, &around)?;
-        cloning::check(&granted.grant)?;
+        let host = look.host();
+        cloning::check(&granted.grant, &host)?;
         let schema = request.schema.take().map(Schema::new).transpose()?;
         let rules = look.rules(request.rules.as_deref())?;
         if request.allow.contains(&Consent::DearerModel) {
@@ -142,7 +143,6 @@ impl Child {
             grant.preset(),
             grant.workspace().path(),
         );
-        let host = look.host();
         let plan = choose_dry(&granted.grant, &host)?;
         Ok(Self {
             id: RunId::new(),

@@ -88,6 +88,7 @@ impl Scene {
             path: base.clone(),
             device: meta.dev(),
             inode: meta.ino(),
+            named: Vec::new(),
         };
         WorkingCopy::create(&run, of, CopyKind::Mirror).unwrap();
         let scene = Self {

@@ -16,6 +16,7 @@ fn of(path: &std::path::Path) -> BaseFolder {
         path: path.to_owned(),
         device: meta.dev(),
         inode: meta.ino(),
+        named: Vec::new(),
     }
 }
 

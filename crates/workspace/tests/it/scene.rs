@@ -65,6 +65,7 @@ impl Scene {
             path: self.base.clone(),
             device: meta.dev(),
             inode: meta.ino(),
+            named: Vec::new(),
         }
     }
 
