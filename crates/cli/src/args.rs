@@ -61,6 +61,12 @@ pub(crate) enum Command {
     /// Store, list and remove the keys of models' providers.
     #[command(arg_required_else_help = true)]
     Auth(Auth),
+    /// Make Deputize known to a host: its configuration is shown, then written.
+    #[command(after_help = DIFF_CODES)]
+    Install(Install),
+    /// Take back what `install` wrote, exactly.
+    #[command(after_help = DIFF_CODES)]
+    Uninstall(Uninstall),
     /// Print a completion script for a shell.
     Completions(Completions),
     /// Print the manual page.
@@ -246,6 +252,61 @@ pub(crate) struct Undo {
 pub(crate) struct Discard {
     /// The run, by its id or the end of it.
     pub(crate) run: String,
+    /// Don't ask.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Report the outcome as one JSON object; asks nothing.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A program that a parent agent lives in.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum HostName {
+    /// The extension, among Pi's packages.
+    Pi,
+    /// The server, among Claude Code's.
+    Claude,
+    /// The server, among Codex's.
+    Codex,
+    /// The server, in the file of any client of MCP.
+    Mcp,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Install {
+    /// The host.
+    pub(crate) host: HostName,
+    /// Have the host ask the gate before each of its own tool calls, too.
+    #[arg(long)]
+    pub(crate) gate: bool,
+    /// Show what would be written, and write nothing.
+    #[arg(long)]
+    pub(crate) print: bool,
+    /// The client's file of servers, for the host `mcp`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// The program that the host is to start, where it isn't this one.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) program: Option<PathBuf>,
+    /// The extension's package, for the host `pi`: `npm:NAME@VERSION`, or a folder.
+    #[arg(long, value_name = "PACKAGE")]
+    pub(crate) package: Option<String>,
+    /// Don't ask.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Report the outcome as one JSON object; asks nothing.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Uninstall {
+    /// The host.
+    pub(crate) host: HostName,
+    /// Show what would be taken back, and change nothing.
+    #[arg(long)]
+    pub(crate) print: bool,
     /// Don't ask.
     #[arg(long, short)]
     pub(crate) yes: bool,

@@ -66,6 +66,8 @@ fn main() -> ExitCode {
         Command::Gate(args) => commands::gate::main(&args),
         Command::Rules(args) => commands::rules::main(&args),
         Command::Auth(args) => commands::auth::main(&args),
+        Command::Install(args) => commands::install::main(&args),
+        Command::Uninstall(args) => commands::install::remove(&args),
         Command::Completions(args) => commands::completions::main(&args),
         Command::Man => commands::man::main(),
     };

@@ -50,6 +50,8 @@ const ROOMS: &[Room] = &[
     room("deputize-shell", 0, AUTHORITY, Runtime::Never),
     room("deputize-gate", 1, GATE, Runtime::Never),
     room("deputize-boundary", 1, AUTHORITY, Runtime::Never),
+    // Files of other programs: nothing of a run is known here.
+    room("deputize-hosts", 1, AUTHORITY, Runtime::Never),
     room("deputize-model", 1, AUTHORITY, Runtime::May),
     room("deputize-workspace", 1, AUTHORITY, Runtime::Never),
     room("deputize-tools", 2, Imports::Below, Runtime::Never),

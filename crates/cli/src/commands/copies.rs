@@ -75,7 +75,7 @@ impl Consent {
                 "needs_yes",
                 "yes",
                 "nobody can be asked here",
-                "look at it with `deputize diff RUN`, and say --yes",
+                "look at it first (`diff RUN`, `--print`), then say --yes",
             )
             .into());
         }
@@ -92,7 +92,7 @@ impl Consent {
                 "needs_yes",
                 "yes",
                 "the terminal has no more input, so nobody said yes",
-                "look at it with `deputize diff RUN`, and say --yes",
+                "look at it first (`diff RUN`, `--print`), then say --yes",
             )
             .into()),
         }

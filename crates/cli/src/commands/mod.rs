@@ -13,6 +13,7 @@ pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod gate;
 pub(crate) mod gc;
+pub(crate) mod install;
 pub(crate) mod man;
 pub(crate) mod rules;
 pub(crate) mod run;

@@ -30,6 +30,7 @@ mod exec_write;
 mod explain;
 mod explain_shell;
 mod gate_hook;
+mod install;
 mod kill;
 mod model_choice;
 mod providers;
