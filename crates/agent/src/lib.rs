@@ -41,7 +41,7 @@ pub use evidence::{Claim, Finding, MAX_EVIDENCE};
 pub use frame::MAX_RESULT_BYTES;
 pub use machine::{
     Activity, GRACE_MS, MAX_CALLS_PER_TURN, MAX_CHECK_OUTPUT_BYTES, MAX_FAILED_CHECKS,
-    MAX_INVALID_ANSWERS, MAX_INVALID_IN_A_ROW, Snapshot, State,
+    MAX_INVALID_ANSWERS, MAX_INVALID_IN_A_ROW, MAX_STEER_BYTES, MAX_STEERS, Snapshot, State,
 };
 pub use meter::{Amounts, Exhausted, Gauge, Meter, Reservation};
 pub use notice::Notice;

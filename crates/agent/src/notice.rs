@@ -4,6 +4,8 @@ use std::fmt;
 
 use deputize_authority::{Dimension, escape};
 
+use crate::{MAX_STEER_BYTES, MAX_STEERS};
+
 /// Something worth showing and recording. It changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
@@ -15,6 +17,14 @@ pub enum Notice {
     Extended,
     /// A person raised limits after the child was already writing its result.
     ExtendedTooLate,
+    /// What the principal added is queued for the next turn.
+    Steered,
+    /// The principal added something after the last turn that could hear of it.
+    SteerTooLate,
+    /// Too many of the principal's messages wait already.
+    SteerFull,
+    /// The principal's message is empty or too long.
+    SteerInvalid,
     /// A call was refused because it was the third of its kind with nothing changed between.
     Repeated {
         /// The number of the refused call.
@@ -41,6 +51,10 @@ impl Notice {
             Self::Exhausted(_) => "exhausted",
             Self::Extended => "extended",
             Self::ExtendedTooLate => "extended_too_late",
+            Self::Steered => "steered",
+            Self::SteerTooLate => "steer_too_late",
+            Self::SteerFull => "steer_full",
+            Self::SteerInvalid => "steer_invalid",
             Self::Repeated { .. } => "repeated_call",
             Self::Slow => "slow",
             Self::Stalled => "stalled",
@@ -61,6 +75,18 @@ impl fmt::Display for Notice {
             Self::ExtendedTooLate => {
                 f.write_str("the budget was extended too late: the result is being written")
             }
+            Self::Steered => f.write_str("the principal's message is queued for the next turn"),
+            Self::SteerTooLate => {
+                f.write_str("the principal's message came too late: the result is being made")
+            }
+            Self::SteerFull => write!(
+                f,
+                "{MAX_STEERS} messages of the principal wait already; this one was not taken"
+            ),
+            Self::SteerInvalid => write!(
+                f,
+                "the principal's message is empty or has more than {MAX_STEER_BYTES} bytes"
+            ),
             Self::Repeated {
                 call,
                 tool,

@@ -80,6 +80,8 @@ pub enum Event {
     },
     /// A person gives more: each limit that is set is added to the run's own.
     Extend(Budget),
+    /// The principal adds something to the task. It is queued for the next turn.
+    Steer(String),
 }
 
 /// Why a run is stopped.

@@ -1,13 +1,15 @@
 //! The machine itself: one value, one step per event.
 //!
 //! `turns` asks the model, `calls` runs what it asks for, `proving` holds the answer against
-//! schema and check, `ending` makes the result, `snapshot` shows where it stands. A run is in one [`Phase`] at a time; what doesn't fit the phase (an answer
+//! schema and check, `steering` takes what the principal adds, `ending` makes the result, `snapshot`
+//! shows where it stands. A run is in one [`Phase`] at a time; what doesn't fit the phase (an answer
 //! that comes after it was given up) is ignored.
 
 mod calls;
 mod ending;
 mod proving;
 mod snapshot;
+mod steering;
 mod turns;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -26,6 +28,7 @@ use crate::{
 pub use calls::{MAX_CALLS_PER_TURN, MAX_INVALID_IN_A_ROW};
 pub use proving::{MAX_CHECK_OUTPUT_BYTES, MAX_FAILED_CHECKS, MAX_INVALID_ANSWERS};
 pub use snapshot::{Activity, Snapshot};
+pub use steering::{MAX_STEER_BYTES, MAX_STEERS};
 
 /// How long writing the result, and looking its evidence up, may take once the clocks ran out.
 pub const GRACE_MS: u64 = 30_000;
@@ -43,6 +46,8 @@ pub struct State {
     ending: Option<Ending>,
     /// When writing the result must be over.
     deadline: Option<Millis>,
+    /// What the principal added and the child hasn't heard yet.
+    steers: VecDeque<String>,
     /// Dimensions that the child was told about.
     told: BTreeSet<Dimension>,
     guard: LoopGuard,
@@ -143,6 +148,7 @@ impl State {
             phase: Phase::New,
             ending: None,
             deadline: None,
+            steers: VecDeque::new(),
             told: BTreeSet::new(),
             guard: LoopGuard::default(),
             turns: 0,
@@ -236,6 +242,7 @@ impl State {
             Event::Cancel(reason) => self.cancel(reason),
             Event::HostFailed { code, message } => self.fail(code, &message),
             Event::Extend(more) => self.extend(&more),
+            Event::Steer(text) => self.steer(&text),
         }
     }
 

@@ -50,6 +50,7 @@ struct Plan {
 impl State {
     /// Asks for the next turn, or for the last one when there is no room for another.
     pub(super) fn begin_turn(&mut self) {
+        self.hear_principal();
         if let Some(dimension) = self.time_is_up().or_else(|| self.used_up()) {
             self.exhausted(dimension);
             return;
@@ -85,6 +86,7 @@ impl State {
             other => self.phase = other,
         }
         self.give_up("the run's budget is used up");
+        self.hear_principal();
         let text = closing(self.meter.gauge(dimension));
         match self.plan(Purpose::Closing, &text) {
             Err(_) => {
@@ -116,6 +118,8 @@ impl State {
         });
         match purpose {
             Purpose::Working if !reply.calls.is_empty() => self.take_calls(reply.calls),
+            // The principal said more while the child wrote its answer: it isn't the last one.
+            Purpose::Working if !self.steers.is_empty() => self.begin_turn(),
             Purpose::Working => self.answer(&reply.text, reply.stop),
             Purpose::Closing => {
                 self.refuse_all(reply.calls, "this turn has no tools");

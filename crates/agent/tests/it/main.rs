@@ -13,6 +13,7 @@ mod ending;
 mod host;
 mod laws;
 mod schema;
+mod steer;
 mod time;
 
 /// Every file beside this one is a module of it, so none is forgotten.
