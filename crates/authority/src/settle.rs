@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::rules::RuleKind;
-use crate::{Approval, Ask, Channel, Consent, Place, Preset, Refusal, Rules, Scope, escape};
+use crate::{Approval, Ask, Channel, Consent, Place, Preset, Refusal, Rules, escape};
 
 /// What came of one question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -104,6 +104,18 @@ impl Settled {
         }
     }
 
+    /// Takes what a person said earlier about the same questions: `said` gives the channel of a yes
+    /// that still reaches this far. What is denied stays denied.
+    pub fn cover(&mut self, said: impl Fn(&Ask) -> Option<Channel>) {
+        for standing in &mut self.0 {
+            if standing.answer == Answer::Open
+                && let Some(by) = said(&standing.ask)
+            {
+                standing.answer = Answer::Covered { by };
+            }
+        }
+    }
+
     /// The refusal of a rule, if one denies anything; it comes before any question.
     ///
     /// # Errors
@@ -137,7 +149,7 @@ impl Settled {
     /// and `rules_file`.
     pub fn approvals(&self, rules_file: Option<&str>) -> Result<Vec<Approval>, Refusal> {
         self.refuse_denied()?;
-        if let Some(first) = self.open().next() {
+        if self.open().next().is_some() {
             let fix = match rules_file {
                 Some(file) => format!(
                     "answer on a terminal, type `--allow {}`, or write a rule into `{}`",
@@ -149,12 +161,7 @@ impl Settled {
                     self.allow_list()
                 ),
             };
-            return Err(Refusal::new(
-                "confirmation_needed",
-                first.effect.name(),
-                format!("nobody has agreed that this child {}", self.open_in_words()),
-                fix,
-            ));
+            return Err(self.unconfirmed(fix));
         }
         let mut approvals: Vec<Approval> = Vec::new();
         for standing in &self.0 {
@@ -164,12 +171,48 @@ impl Settled {
                     None => approvals.push(Approval {
                         effects: vec![standing.ask.effect],
                         by: by.clone(),
-                        scope: Scope::Run,
+                        scope: by.scope(),
                     }),
                 }
             }
         }
         Ok(approvals)
+    }
+
+    /// The refusal where the client of a protocol server can't show questions: it has no UI (S4).
+    #[must_use]
+    pub fn unaskable(&self, rules_file: Option<&str>) -> Refusal {
+        let rule = rules_file
+            .map(|file| format!(", write a rule into `{}`", escape(file)))
+            .unwrap_or_default();
+        self.unconfirmed(format!(
+            "use a client that can show questions (elicitation), start the server with `--allow \
+             {}`{rule}, or ask for a child that needs less",
+            self.allow_list()
+        ))
+    }
+
+    fn unconfirmed(&self, fix: String) -> Refusal {
+        Refusal::new(
+            "confirmation_needed",
+            self.first_open(),
+            format!("nobody has agreed that this child {}", self.open_in_words()),
+            fix,
+        )
+    }
+
+    /// The refusal after a no through a channel that isn't the run's own terminal.
+    #[must_use]
+    pub fn declined_through(&self, by: &Channel) -> Refusal {
+        Refusal::new(
+            "declined",
+            self.first_open(),
+            format!(
+                "the answer was no ({by}): this child {}",
+                self.open_in_words()
+            ),
+            "ask for a child that needs less; nothing was started",
+        )
     }
 
     /// The refusal after a person said no.
@@ -230,7 +273,35 @@ impl Settled {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Scope;
     use proptest::prelude::*;
+
+    /// S4, S9: each channel says how far its yes reaches, and a client's name can't pretend.
+    #[test]
+    fn s9_channels_have_a_largest_scope() {
+        let client = Channel::client("a\u{1b}[2J\nb");
+        assert_eq!(client.scope(), Scope::Once);
+        assert_eq!(client.to_string(), "answered by client a\\u{1b}[2J b");
+        assert_eq!(Channel::client(" ").to_string(), "answered by client unknown");
+        let host = Channel::Host {
+            host: "pi".to_owned(),
+            scope: Scope::Preset,
+        };
+        let mut both = settled(&BOTH, &[], "");
+        both.cover(|ask| (ask.effect == Consent::Shell).then(|| host.clone()));
+        assert_eq!(both.open().count(), 1);
+        both.accept(&client);
+        let scopes: Vec<Scope> = both
+            .approvals(None)
+            .unwrap()
+            .iter()
+            .map(|approval| approval.scope)
+            .collect();
+        assert_eq!(scopes, [Scope::Once, Scope::Preset]);
+        let refusal = settled(&BOTH, &[], "").unaskable(Some("/c/rules.toml"));
+        assert_eq!(refusal.code, "confirmation_needed");
+        assert!(refusal.fix.contains("--allow write,shell"), "{}", refusal.fix);
+    }
 
     fn asks(effects: &[Consent]) -> Vec<Ask> {
         effects

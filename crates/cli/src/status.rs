@@ -95,6 +95,8 @@ impl Line {
             }
             Event::Notice { message, .. } => self.say(message),
             Event::Status(snapshot) => self.draw(snapshot),
+            // The result says it.
+            Event::Ended { .. } => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a person configured about models: text in, values out.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use serde::Deserialize;
 
@@ -10,7 +11,7 @@ use crate::{ModelName, NameError};
 /// The largest configuration file: a person writes it.
 pub const MAX_CONFIG_BYTES: usize = 256 << 10;
 
-/// The part of `config.toml` that is about models.
+/// `config.toml`: what it says about models, and about how many runs there may be.
 ///
 /// ```toml
 /// model = "anthropic:claude-sonnet-4-5"
@@ -23,6 +24,10 @@ pub const MAX_CONFIG_BYTES: usize = 256 << 10;
 ///
 /// [presets.read-only]
 /// model = "work:small"   # a pin: the caller can't choose another
+///
+/// [runs]
+/// at_once = 4
+/// per_minute = 12
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +44,22 @@ pub struct Config {
     /// Presets, by name.
     #[serde(default)]
     pub presets: BTreeMap<String, PresetConfig>,
+    /// How many runs there may be. It stands here because one file has one reader: an unknown key in
+    /// it is an error.
+    #[serde(default)]
+    pub runs: RunsConfig,
+}
+
+/// How many runs one process may host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunsConfig {
+    /// At a time.
+    #[serde(default)]
+    pub at_once: Option<NonZeroUsize>,
+    /// Within a minute.
+    #[serde(default)]
+    pub per_minute: Option<NonZeroUsize>,
 }
 
 /// A provider of the person's own, or a built-in one in another place.
@@ -157,6 +178,10 @@ mod tests {
         let text = "model = \"a:b\"\nfallback = [\"c:d\"]\n[providers.work]\nkind = \"openai-chat\"\n\
                     base_url = \"https://x\"\nkey_env = \"K\"\n[presets.read_only]\nmodel = \"e:f\"\n";
         let config = Config::parse(text).unwrap();
+        assert_eq!(config.runs, RunsConfig::default());
+        let runs = Config::parse("[runs]\nat_once = 2\n").unwrap().runs;
+        assert_eq!(runs.at_once.map(NonZeroUsize::get), Some(2));
+        assert!(Config::parse("[runs]\nat_once = 0\n").is_err());
         assert_eq!(config.pin("read-only"), Some("e:f"));
         assert_eq!(config.providers["work"].kind, Some(Wire::OpenaiChat));
         assert_eq!(Config::parse("").unwrap(), Config::default());

@@ -51,4 +51,9 @@ pub enum Event {
     },
     /// Where the run stands; comes often.
     Status(Snapshot),
+    /// The run has ended, and nothing of it is left running. Told by whoever hosts it.
+    Ended {
+        /// `ok`, `blocked`, `error`, `budget_exhausted`, `cancelled`; `refused` when it never began.
+        status: String,
+    },
 }

@@ -43,6 +43,11 @@ impl RunId {
         &self.0
     }
 
+    /// Whether a part that was typed is the beginning or the end of this id.
+    pub(crate) fn is_meant_by(&self, part: &Self) -> bool {
+        self.0.starts_with(&part.0) || self.0.ends_with(&part.0)
+    }
+
     /// Its last eight digits, which are random: enough for people.
     #[must_use]
     pub fn short(&self) -> &str {

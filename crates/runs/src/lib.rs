@@ -21,6 +21,7 @@ mod copies;
 mod error;
 mod event;
 mod folder;
+mod live;
 mod look;
 mod model;
 mod record;
@@ -36,6 +37,9 @@ pub use copies::{Fate, Sweep, Swept, TakenCopy, discard, recover_unfinished, swe
 pub use error::RunError;
 pub use event::{Event, Snapshot};
 pub use folder::{RunFolder, RunId};
+pub use live::{
+    About, Again, FanOut, Live, LiveEvent, Outcome, RunState, RunStatus, Said, Slot, StoredState,
+};
 pub use look::{Look, folder_fact};
 pub use model::{ModelRequest, ModelSettings};
 pub use spawn::{Spawner, on_main_thread};

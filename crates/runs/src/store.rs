@@ -71,13 +71,10 @@ impl Store {
         let Some(part) = RunId::typed(typed) else {
             return Err(RunError::Lookup(format!("`{shown}` is no run id")));
         };
-        let matches = |id: &RunId| {
-            id.as_str().starts_with(part.as_str()) || id.as_str().ends_with(part.as_str())
-        };
         let mut found: Vec<StoredRun> = self
             .list()?
             .into_iter()
-            .filter(|run| matches(&run.id))
+            .filter(|run| run.id.is_meant_by(&part))
             .collect();
         match (found.pop(), found.len()) {
             (Some(run), 0) => Ok(run),

@@ -6,12 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deputize_agent::{Effect, Event as Happened, Finding, Millis, RunResult, State};
+use deputize_agent::{Effect, Event as Happened, Finding, Millis, Notice, RunResult, State};
 use deputize_egress::HeldPorts;
 use deputize_gate::{Call, Sealed};
 use deputize_ledger::{Ledger, Noticed};
 use deputize_model::{ModelError, ToolUse, Turn};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
 use tokio::time::sleep_until;
 
 use super::closing::Last;
@@ -20,7 +21,7 @@ use super::heard::{Heard, Hearing};
 use super::toolbox::{Decided, Ran, Toolbox};
 use super::{Boundaries, Child, Finished, Word};
 use crate::clock::millis;
-use crate::{Event, RunError, RunFolder, record};
+use crate::{Event, RunError, RunFolder, Said, record};
 
 /// How often a face is told where the run stands.
 const STATUS: Duration = Duration::from_millis(200);
@@ -198,6 +199,14 @@ impl Drive<'_> {
                 word = words.recv(), if listening => match word {
                     Some(Word::Cancel(reason)) => Some(Happened::Cancel(reason)),
                     Some(Word::Extend(budget)) => Some(Happened::Extend(budget)),
+                    Some(Word::Steer { text, tell }) => {
+                        effects.extend(self.steer(text, tell));
+                        None
+                    }
+                    Some(Word::Note { code, message }) => {
+                        self.notice(code, message);
+                        None
+                    }
                     None => {
                         listening = false;
                         None
@@ -219,6 +228,20 @@ impl Drive<'_> {
             // A face that is gone needs no status.
             let _ = self.events.send(Event::Status(self.state.snapshot(now)));
         }
+    }
+
+    /// Adds to the task, and tells what came of it.
+    fn steer(&mut self, text: String, tell: oneshot::Sender<Said>) -> Vec<Effect> {
+        let effects = self.state.step(Happened::Steer(text), self.now());
+        let said = effects.iter().find_map(|effect| match effect {
+            Effect::Notice(Notice::Steered) => Some(Said::Taken),
+            Effect::Notice(Notice::SteerFull) => Some(Said::Full),
+            Effect::Notice(Notice::SteerInvalid) => Some(Said::Invalid),
+            _ => None,
+        });
+        // Whoever asked may have given up.
+        let _ = tell.send(said.unwrap_or(Said::TooLate));
+        effects
     }
 
     /// Takes what a model's client says beside its turns.

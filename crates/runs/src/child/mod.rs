@@ -20,13 +20,14 @@ use std::sync::Arc;
 use deputize_agent::{CancelReason, RunResult, Schema};
 use deputize_authority::preflight::{self, Granted, ModelPrice, RunRequest};
 use deputize_authority::{
-    Approval, Budget, Channel, Consent, Grant, Preset, Settled, Untrusted, settle,
+    Approval, Ask, Budget, Channel, Consent, Grant, Preset, Refusal, Settled, Untrusted, settle,
 };
 use deputize_boundary::{BoundaryPlan, HostFacts, Toolchain};
 use deputize_model::{Dearer, Edge, ModelClient, Price};
 use serde_json::Value;
+use tokio::sync::oneshot;
 
-use crate::{Look, ModelRequest, RunError, RunId, Store, choose_dry, model};
+use crate::{Look, ModelRequest, RunError, RunId, Said, Store, choose_dry, model};
 
 pub use hosted::Boundaries;
 
@@ -100,12 +101,26 @@ pub struct Finished {
 }
 
 /// What a person, or a host, says to a run while it goes on.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Word {
     /// Stop.
     Cancel(CancelReason),
     /// Here is more.
     Extend(Budget),
+    /// This is added to the task, to be heard at the next turn.
+    Steer {
+        /// What the principal says.
+        text: String,
+        /// Where to say what came of it.
+        tell: oneshot::Sender<Said>,
+    },
+    /// This is to be shown and written down.
+    Note {
+        /// A stable code.
+        code: &'static str,
+        /// What it is, escaped.
+        message: String,
+    },
 }
 
 impl Child {
@@ -158,6 +173,12 @@ impl Child {
         })
     }
 
+    /// Its id; nothing has it yet before the child runs.
+    #[must_use]
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
     /// What needs a person's yes, and what came of it.
     #[must_use]
     pub fn settled(&self) -> &Settled {
@@ -167,6 +188,24 @@ impl Child {
     /// Takes a person's yes to everything that the card showed as open.
     pub fn accept(&mut self, by: &Channel) {
         self.settled.accept(by);
+    }
+
+    /// Takes what a person said before about the same questions.
+    pub fn cover(&mut self, said: impl Fn(&Ask) -> Option<Channel>) {
+        self.settled.cover(said);
+    }
+
+    /// Adds something to know, to be shown and written down when the child begins.
+    pub fn note(&mut self, note: String) {
+        self.granted.notes.push(note);
+    }
+
+    /// The refusal where the client of a protocol server can't show the question (S4).
+    #[must_use]
+    pub fn unaskable(&self) -> Refusal {
+        let file = self.look.rules_file();
+        let file = file.as_ref().map(|file| file.to_string_lossy());
+        self.settled.unaskable(file.as_deref())
     }
 
     /// What a person agreed to, by channel.
