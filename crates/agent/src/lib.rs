@@ -38,7 +38,7 @@ pub use brief::{Brief, CallKind, OfferedTool};
 pub use clock::{Millis, SLOW_MS, STALLED_MS, Silence};
 pub use contract::MAX_SUMMARY_BYTES;
 pub use evidence::{Claim, Finding, MAX_EVIDENCE};
-pub use frame::MAX_RESULT_BYTES;
+pub use frame::{MAX_RESULT_BYTES, framed_child};
 pub use machine::{
     Activity, GRACE_MS, MAX_CALLS_PER_TURN, MAX_CHECK_OUTPUT_BYTES, MAX_FAILED_CHECKS,
     MAX_INVALID_ANSWERS, MAX_INVALID_IN_A_ROW, MAX_STEER_BYTES, MAX_STEERS, Snapshot, State,

@@ -282,7 +282,10 @@ mod tests {
         let client = Channel::client("a\u{1b}[2J\nb");
         assert_eq!(client.scope(), Scope::Once);
         assert_eq!(client.to_string(), "answered by client a\\u{1b}[2J b");
-        assert_eq!(Channel::client(" ").to_string(), "answered by client unknown");
+        assert_eq!(
+            Channel::client(" ").to_string(),
+            "answered by client unknown"
+        );
         let host = Channel::Host {
             host: "pi".to_owned(),
             scope: Scope::Preset,
@@ -300,7 +303,11 @@ mod tests {
         assert_eq!(scopes, [Scope::Once, Scope::Preset]);
         let refusal = settled(&BOTH, &[], "").unaskable(Some("/c/rules.toml"));
         assert_eq!(refusal.code, "confirmation_needed");
-        assert!(refusal.fix.contains("--allow write,shell"), "{}", refusal.fix);
+        assert!(
+            refusal.fix.contains("--allow write,shell"),
+            "{}",
+            refusal.fix
+        );
     }
 
     fn asks(effects: &[Consent]) -> Vec<Ask> {

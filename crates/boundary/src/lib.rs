@@ -57,6 +57,7 @@ pub use plan::BoundaryPlan;
 pub use selftest::{Attempt, SelfTest};
 pub use supervise::{
     Boundary, Command, Outside, PinnedProgram, Signals, Stopped, Woken, harden_supervisor,
+    take_inherited,
 };
 pub use toolchain::Toolchain;
 pub use worker::{Handler, WorkerEntry};

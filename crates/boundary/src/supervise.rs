@@ -53,6 +53,21 @@ impl PinnedProgram {
     }
 }
 
+/// Takes a descriptor that this process was started with, by its number. It is closed with the value,
+/// and is no standard stream.
+///
+/// It must be called before the program opens anything, so that the number is still what the parent
+/// meant.
+///
+/// # Errors
+/// When nothing is open under that number.
+pub fn take_inherited(number: u16) -> io::Result<OwnedFd> {
+    if number < 3 {
+        return Err(io::Error::other("it is a standard stream"));
+    }
+    sys::inherited(number.into())
+}
+
 /// Makes the supervisor's memory unreadable for other processes of the user.
 ///
 /// # Errors

@@ -55,6 +55,9 @@ pub(crate) enum Command {
     /// Answer another host's hook before a tool call: its JSON in, a decision in its form out.
     #[command(after_help = GATE_CODES)]
     Gate(Gate),
+    /// Serve the tools of a run to a host, over the Model Context Protocol on standard streams.
+    #[command(after_help = MCP_CODES)]
+    Mcp(Mcp),
     /// Look at the rules about command lines, and run their examples.
     #[command(arg_required_else_help = true)]
     Rules(Rules),
@@ -84,6 +87,9 @@ const DEMO_CODES: &str = "Exit codes: 0 everything held, 1 something did not, 2 
 
 const EXEC_CODES: &str = "Exit codes: the command's own; 128+N when signal N ended it; 125 a failure \
                           of deputize, 126 refused or not executable, 127 no such program.";
+
+const MCP_CODES: &str = "Exit codes: 0 the client is gone, or SIGTERM or SIGINT ended it; 1 a failure, 2 \
+                         refused. Every run has ended before.";
 
 const GATE_CODES: &str = "Exit codes: 0 answered, or left to the host without a word; 2 blocked, with the \
                           reason on standard error.";
@@ -149,6 +155,31 @@ pub(crate) struct Run {
     /// Show nothing but the result.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Mcp {
+    /// The host that starts this server, which proves its answers with a secret.
+    #[arg(long, value_name = "NAME", requires = "host_secret_fd")]
+    pub(crate) host: Option<String>,
+    /// The descriptor from which 32 bytes of secret are read: a pipe of its own.
+    #[arg(long, value_name = "N", requires = "host")]
+    pub(crate) host_secret_fd: Option<u16>,
+    /// Agree beforehand to effects that would be asked about, e.g. `shell,write`.
+    #[arg(long, value_name = "EFFECTS", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+    /// A file of rules that allow or deny effects, beside your own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
+    /// Replace a limit of the presets, e.g. `turns=50`. May be repeated.
+    #[arg(long, value_name = "LIMIT=NUMBER")]
+    pub(crate) budget: Vec<String>,
+    /// Seconds after which a call that isn't done answers with a handle.
+    #[arg(long, value_name = "SECONDS", default_value_t = 40, value_parser = clap::value_parser!(u64).range(..=45))]
+    pub(crate) handle_after: u64,
+    /// Seconds that a question stays open.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) answer_within: u64,
 }
 
 #[derive(Debug, clap::Args)]

@@ -64,6 +64,7 @@ fn main() -> ExitCode {
         Command::Audit(args) => commands::audit::main(&args),
         Command::Explain(args) => commands::explain::main(&args),
         Command::Gate(args) => commands::gate::main(&args),
+        Command::Mcp(args) => commands::mcp::main(args),
         Command::Rules(args) => commands::rules::main(&args),
         Command::Auth(args) => commands::auth::main(&args),
         Command::Install(args) => commands::install::main(&args),

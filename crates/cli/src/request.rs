@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use deputize_agent::MAX_SCHEMA_BYTES;
 use deputize_authority::preflight::{PROMPT_BYTES, RunRequest};
 use deputize_authority::{Consent, Dimension, escape};
-use deputize_runs::{ChildRequest, ModelRequest, RunError};
+use deputize_runs::{ChildRequest, ModelRequest, Principal, RunError};
 use serde_json::Value;
 
 use crate::args::Run;
@@ -22,17 +22,10 @@ pub(crate) fn request(args: &Run) -> Result<ChildRequest, RunError> {
         Some(prompt) if prompt != "-" => prompt.clone().into_vec(),
         _ => read_prompt()?,
     };
-    let budget = args
-        .budget
-        .iter()
-        .map(|typed| limit(typed))
-        .collect::<Result<_, _>>()?;
-    let allow = args
-        .allow
-        .iter()
-        .map(|typed| allowance(typed))
-        .collect::<Result<_, _>>()?;
+    let budget = limits(&args.budget)?;
+    let allow = allowances(&args.allow)?;
     Ok(ChildRequest {
+        principal: Principal::Person,
         run: RunRequest {
             prompt,
             preset: args.preset.clone(),
@@ -55,6 +48,16 @@ pub(crate) fn request(args: &Run) -> Result<ChildRequest, RunError> {
         allow,
         rules: args.rules.clone(),
     })
+}
+
+/// What the person typed that is allowed.
+pub(crate) fn allowances(typed: &[String]) -> Result<Vec<Consent>, RunError> {
+    typed.iter().map(|typed| allowance(typed)).collect()
+}
+
+/// The limits that the person typed.
+pub(crate) fn limits(typed: &[String]) -> Result<Vec<(Dimension, u64)>, RunError> {
+    typed.iter().map(|typed| limit(typed)).collect()
 }
 
 fn allowance(typed: &str) -> Result<Consent, RunError> {

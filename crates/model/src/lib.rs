@@ -35,9 +35,7 @@ pub mod wire;
 pub use chain::Chain;
 pub use choose::{Choice, Dearer, Wanted, choose};
 pub use client::{ModelClient, ModelLabel, ReadyFuture, TurnFuture, Unwatched, Watch};
-pub use config::{
-    Config, ConfigError, MAX_CONFIG_BYTES, PresetConfig, ProviderConfig, RunsConfig,
-};
+pub use config::{Config, ConfigError, MAX_CONFIG_BYTES, PresetConfig, ProviderConfig, RunsConfig};
 pub use conversation::{Message, Stop, ToolOutcome, ToolSpec, ToolUse, Turn, TurnRequest};
 pub use endpoint::{BaseUrl, Endpoint, KeyNeed, KeySource, Plain, Scheme, UrlError};
 pub use error::ModelError;

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::time::SystemTime;
 
-use deputize_authority::Refusal;
+use deputize_authority::{Channel, Refusal};
 use deputize_ledger::{Ledger, Redactor};
 use deputize_workspace::{
     Action, ApplyRequest, Conflicts, CopyError, Outcome, Plan, Policy, Recovered, Surveyed,
@@ -33,6 +33,13 @@ pub struct TakenCopy {
 struct Begun<'a> {
     manifest: &'a str,
     paths: usize,
+}
+
+/// What the ledger says about a person's yes to what becomes of a copy.
+#[derive(Serialize)]
+struct Agreed {
+    what: &'static str,
+    by: String,
 }
 
 /// What the ledger says about a copy that was applied or taken back.
@@ -155,6 +162,19 @@ impl TakenCopy {
     /// As [`WorkingCopy::plan_undo`].
     pub fn plan_undo(&mut self) -> Result<Plan, RunError> {
         Ok(self.copy.plan_undo()?)
+    }
+
+    /// Writes down who agreed to what is about to become of it.
+    ///
+    /// # Errors
+    /// When the ledger can't be carried on: then it isn't done.
+    pub fn approved(&mut self, what: &'static str, by: &Channel) -> Result<(), RunError> {
+        let agreed = Agreed {
+            what,
+            by: by.to_string(),
+        };
+        self.ledger()?.append("copy.approved", agreed, wall_ms())?;
+        Ok(())
     }
 
     /// Carries a plan out. The ledger says so before and afterwards; without the first word nothing is

@@ -24,14 +24,21 @@ mod folder;
 mod live;
 mod look;
 mod model;
+mod own_call;
 mod record;
+mod review;
 mod rules;
 mod spawn;
 mod store;
+pub mod words;
 mod worker;
 
 pub use boundary::{Chosen, Probe, Weaker, choose_dry};
-pub use child::{Boundaries, Child, ChildRequest, Finished, Planned, Word};
+pub use deputize_agent::{CancelReason, MAX_STEER_BYTES, MAX_STEERS, RunResult, Status};
+pub use deputize_gate::SecondOpinion;
+pub use deputize_workspace::{ApplyRequest, Conflicts, CopyState, Plan, RelPath};
+
+pub use child::{Boundaries, Child, ChildRequest, Finished, Planned, Principal, Word};
 pub use command::{Executed, Execution, execute, plan as plan_command};
 pub use copies::{Fate, Sweep, Swept, TakenCopy, discard, recover_unfinished, sweep};
 pub use error::RunError;
@@ -42,6 +49,8 @@ pub use live::{
 };
 pub use look::{Look, folder_fact};
 pub use model::{ModelRequest, ModelSettings};
+pub use own_call::{OwnSeat, OwnVerdict, judge_own_call};
+pub use review::{Lines, Review, Reviewed, chosen, lines};
 pub use spawn::{Spawner, on_main_thread};
 pub use store::{Store, StoredRun};
 pub use worker::worker_entry;

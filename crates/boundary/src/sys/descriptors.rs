@@ -34,13 +34,13 @@ pub(crate) fn close_all_but(kept: &OwnedFd) -> io::Result<()> {
     done(unsafe { libc::syscall(libc::SYS_close_range, kept + 1, u32::MAX, 0) })
 }
 
-/// Takes one of the descriptors that `__init` was started with.
+/// Takes one of the descriptors that this process was started with.
 pub(crate) fn inherited(number: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: a number is only looked up; a closed one is an error.
     if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == -1 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: `__init` calls this once per number, before anything else could own it.
+    // SAFETY: called once per number, before anything else could own it.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 

@@ -4,48 +4,21 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use deputize_runs::RunError;
-use deputize_workspace::{Body, Change, CopyState, Disposition, Manifest, RelPath, WorkingCopy};
-use serde::Serialize;
+use deputize_runs::words::Repositories;
+use deputize_runs::{Review, RunError, chosen, lines};
+use deputize_workspace::{Disposition, RelPath};
 
 use super::copies::find;
 use crate::args::Diff;
 use crate::failure::{self, Voice, usage};
 use crate::output::{colours, list_width, print, print_json};
-use crate::show::{self, Colours, Repositories};
+use crate::show::{self, Colours};
 
 pub(crate) fn main(args: &Diff) -> ExitCode {
     match look(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failure::tell(&error, Voice::of(args.json)),
     }
-}
-
-/// The manifest as JSON, with what a script wants beside it.
-#[derive(Serialize)]
-struct Told<'a> {
-    run: &'a str,
-    manifest: &'a str,
-    state: CopyState,
-    copy: deputize_workspace::CopyKind,
-    base: String,
-    notes: &'a [String],
-    changes: Vec<ToldChange<'a>>,
-}
-
-#[derive(Serialize)]
-struct ToldChange<'a> {
-    #[serde(flatten)]
-    change: &'a Change,
-    /// Lines, where the change is one of text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lines: Option<Lines>,
-}
-
-#[derive(Serialize)]
-struct Lines {
-    added: usize,
-    removed: usize,
 }
 
 fn look(args: &Diff) -> Result<(), RunError> {
@@ -57,12 +30,16 @@ fn look(args: &Diff) -> Result<(), RunError> {
         .iter()
         .map(|path| below(path))
         .collect::<Result<_, _>>()?;
-    let all = Manifest {
-        digest: manifest.digest.clone(),
-        changes: chosen(manifest.changes, &wanted)?,
-    };
+    let all = chosen(manifest, &wanted).map_err(|path| {
+        usage(
+            "path",
+            format!("nothing changed at `{}`", path.shown()),
+            "`deputize diff RUN --name-only` lists what did",
+        )
+    })?;
     if args.json {
-        return json(run.id.as_str(), &copy, &all);
+        print_json(&Review::of(run.id.as_str(), &copy, &all)?);
+        return Ok(());
     }
     if args.name_only {
         for change in &all.changes {
@@ -110,34 +87,6 @@ fn look(args: &Diff) -> Result<(), RunError> {
     Ok(())
 }
 
-fn json(run: &str, copy: &WorkingCopy, all: &Manifest) -> Result<(), RunError> {
-    let mut changes = Vec::with_capacity(all.changes.len());
-    for change in &all.changes {
-        let lines = match lines(&copy.body(change)?) {
-            (0, 0) => None,
-            (added, removed) => Some(Lines { added, removed }),
-        };
-        changes.push(ToldChange { change, lines });
-    }
-    print_json(&Told {
-        run,
-        manifest: &all.digest,
-        state: copy.state()?,
-        copy: copy.record().kind,
-        base: copy.record().base.path.to_string_lossy().into_owned(),
-        notes: &copy.record().notes,
-        changes,
-    });
-    Ok(())
-}
-
-fn lines(body: &Body) -> (usize, usize) {
-    match body {
-        Body::Text { added, removed, .. } => (*added, *removed),
-        _ => (0, 0),
-    }
-}
-
 /// A path as it is typed: its bytes, or the text that lists show for it.
 pub(super) fn below(path: &Path) -> Result<RelPath, RunError> {
     let text = std::str::from_utf8(path.as_os_str().as_bytes()).ok();
@@ -153,22 +102,5 @@ pub(super) fn below(path: &Path) -> Result<RelPath, RunError> {
             ),
             "name it relative to the workspace, as `deputize diff RUN --name-only` lists it",
         )
-    })
-}
-
-fn chosen(changes: Vec<Change>, wanted: &[RelPath]) -> Result<Vec<Change>, RunError> {
-    for path in wanted {
-        if !changes.iter().any(|change| change.path.lies_in(path)) {
-            return Err(usage(
-                "path",
-                format!("nothing changed at `{}`", path.shown()),
-                "`deputize diff RUN --name-only` lists what did",
-            ));
-        }
-    }
-    let named = |change: &Change| wanted.iter().any(|path| change.path.lies_in(path));
-    Ok(match wanted.is_empty() {
-        true => changes,
-        false => changes.into_iter().filter(named).collect(),
     })
 }

@@ -15,6 +15,7 @@ pub(crate) mod gate;
 pub(crate) mod gc;
 pub(crate) mod install;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod undo;

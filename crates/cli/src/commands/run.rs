@@ -13,7 +13,7 @@ use super::copies::tell_recovered;
 use crate::args::Run;
 use crate::driving::{RealTime, drive};
 use crate::failure::{self, Voice};
-use crate::output::{print, print_json};
+use crate::output::{error_width, print, print_json};
 use crate::question::{self, Answer};
 use crate::request::request;
 use crate::show;
@@ -77,7 +77,7 @@ fn confirm(child: &mut Child, args: &Run) -> Result<(), RunError> {
         child.approvals()?;
         return Ok(());
     }
-    match question::ask(&show::card(&child.planned()), "Start it?") {
+    match question::ask(&show::card(&child.planned(), error_width()), "Start it?") {
         Answer::Yes => {
             child.accept(&Channel::Terminal);
             Ok(())
@@ -115,7 +115,7 @@ fn show(finished: &Finished, mode: WorkspaceMode, args: &Run) {
 }
 
 /// What a model may need from this program: a script's file, and time.
-struct Outside;
+pub(super) struct Outside;
 
 impl Edge for Outside {
     fn script(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {

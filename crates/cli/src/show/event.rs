@@ -3,7 +3,7 @@
 use deputize_authority::escape;
 use serde_json::Value;
 
-use super::text::{cut, one_line};
+use deputize_runs::words::{cut, one_line};
 
 /// One event of a ledger in one line.
 pub(crate) fn event(at: &str, kind: &str, data: &Value, width: usize) -> String {

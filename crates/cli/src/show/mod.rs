@@ -1,21 +1,13 @@
-//! Results, plans and events as text for people. Foreign text is escaped here and nowhere else.
+//! Results, plans and events as text for this program's screens. What every face shows alike comes
+//! from `runs`.
 
-mod card;
-mod diff;
 mod event;
-mod facts;
 mod plan;
-mod repository;
 mod result;
-mod text;
 
-pub(crate) use card::card;
-pub(crate) use diff::{
-    Colours, change as diff_change, exceptions as diff_exceptions, listed as diff_listed,
-    stat as diff_stat, sums as diff_sums,
+pub(crate) use deputize_runs::words::{
+    Colours, card, cut, diff_change, diff_exceptions, diff_listed, diff_stat, diff_sums,
 };
 pub(crate) use event::event;
 pub(crate) use plan::{exec_plan, plan};
-pub(crate) use repository::Repositories;
 pub(crate) use result::result;
-pub(crate) use text::cut;

@@ -5,9 +5,9 @@ use deputize_boundary::BoundaryPlan;
 use deputize_runs::Planned;
 use serde_json::json;
 
-use super::facts::{self, Row};
 use crate::failure::Voice;
 use crate::output::{print, print_json};
+use deputize_runs::words::facts::{self, Row};
 
 /// What a dry run of a child would do. `without_asking` is the refusal that it would meet where nobody
 /// can be asked.

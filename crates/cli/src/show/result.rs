@@ -3,9 +3,8 @@
 use deputize_agent::{Change, ChangeKind, Check, CheckOutcome, RunResult, Status};
 use deputize_authority::{Dimension, WorkspaceMode, escape, escape_json};
 
-use super::repository::Repositories;
-use super::text::{cut, one_line, wrap};
 use crate::output::{colours, width};
+use deputize_runs::words::{Repositories, cut, one_line, wrap};
 
 /// Columns that a quote is set in by.
 const INDENT: &str = "    ";

@@ -31,9 +31,24 @@ use crate::{Look, ModelRequest, RunError, RunId, Said, Store, choose_dry, model}
 
 pub use hosted::Boundaries;
 
+/// Who asks for a child.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Principal {
+    /// A person.
+    #[default]
+    Person,
+    /// An agent that lives in a host, or in a client of the protocol server.
+    Agent {
+        /// What the host calls itself.
+        host: String,
+    },
+}
+
 /// A request for a child, with what the edge adds to it.
 #[derive(Debug, Clone, Default)]
 pub struct ChildRequest {
+    /// Who asks.
+    pub principal: Principal,
     /// What is asked for.
     pub run: RunRequest,
     /// The folder, as typed; the caller's when absent.
@@ -67,6 +82,8 @@ pub struct Child {
 /// What a dry run and a card show.
 #[derive(Debug, Clone)]
 pub struct Planned<'a> {
+    /// Who asks.
+    pub principal: &'a Principal,
     /// The grant.
     pub grant: &'a Grant,
     /// The boundary that is planned for it.
@@ -222,6 +239,7 @@ impl Child {
     #[must_use]
     pub fn planned(&self) -> Planned<'_> {
         Planned {
+            principal: &self.request.principal,
             grant: &self.granted.grant,
             boundary: &self.plan,
             model: self.model.name().to_string(),

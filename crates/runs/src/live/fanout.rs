@@ -158,13 +158,22 @@ impl Counted {
         }
     }
 
+    /// Takes back the youngest spawn, which never began.
+    pub(super) fn uncount(&mut self) {
+        self.begun.pop_back();
+    }
+
     fn forget(&mut self, now: Instant) {
         let old = |at: Instant, age: Duration| now.saturating_duration_since(at) >= age;
         self.begun.retain(|at| !old(*at, WINDOW));
         self.known
             .retain(|known| known.succeeded.is_none_or(|at| !old(at, TWIN)));
         while self.known.len() > MAX_TWINS {
-            let Some(at) = self.known.iter().position(|known| known.succeeded.is_some()) else {
+            let Some(at) = self
+                .known
+                .iter()
+                .position(|known| known.succeeded.is_some())
+            else {
                 return;
             };
             self.known.remove(at);
@@ -211,7 +220,7 @@ mod tests {
         let now = Instant::now();
         let mut counted = Counted::new(FanOut::default());
         let runs: Vec<RunId> = (0..13).map(|_| RunId::new()).collect();
-        let mut take = |counted: &mut Counted, at: usize, now| {
+        let take = |counted: &mut Counted, at: usize, now| {
             let code = counted.take(now, &runs[at], twin(&at.to_string()), Again::Refuse);
             code.map_err(|refusal| (refusal.code, refusal.field))
         };
@@ -238,9 +247,7 @@ mod tests {
         let now = Instant::now();
         let mut counted = Counted::new(FanOut::default());
         let (first, second) = (RunId::new(), RunId::new());
-        counted
-            .take(now, &first, twin("a"), Again::Refuse)
-            .unwrap();
+        counted.take(now, &first, twin("a"), Again::Refuse).unwrap();
         let refused = |counted: &mut Counted, now, again| {
             let taken = counted.take(now, &second, twin("a"), again);
             if taken.is_ok() {
@@ -259,9 +266,6 @@ mod tests {
         assert_eq!(refused(&mut counted, now + TWIN, Again::Refuse), None);
         counted.take(now, &first, twin("b"), Again::Refuse).unwrap();
         counted.free(&first, None);
-        assert_eq!(
-            counted.take(now, &second, twin("b"), Again::Refuse),
-            Ok(())
-        );
+        assert_eq!(counted.take(now, &second, twin("b"), Again::Refuse), Ok(()));
     }
 }

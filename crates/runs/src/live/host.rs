@@ -108,6 +108,7 @@ impl Live {
             run,
             shared: Arc::clone(&self.shared),
             succeeded: None,
+            begun: false,
         })
     }
 
@@ -135,9 +136,15 @@ impl Live {
         child.accept(by);
     }
 
-    /// Begins a child in its place. Its id can be asked about at once. Must be called within the
-    /// runtime.
-    pub fn begin(&self, slot: Slot, child: Child) -> RunId {
+    /// Begins a child in its place, once `consent` gave it back: there a person may be asked. Its id can
+    /// be asked about at once; until there is an answer it waits, and a stop ends that. Must be called
+    /// within the runtime.
+    pub fn begin<C, F>(&self, mut slot: Slot, child: Child, consent: C) -> RunId
+    where
+        C: FnOnce(Child) -> F,
+        F: Future<Output = Result<Child, Refusal>> + Send + 'static,
+    {
+        slot.begun = true;
         let run = child.id().clone();
         let (words, heard) = mpsc::unbounded_channel();
         let (tell_end, ended) = watch::channel(false);
@@ -149,10 +156,21 @@ impl Live {
         self.shared.keep(run.clone(), Arc::clone(&hosted));
         let shared = Arc::clone(&self.shared);
         let boundaries = self.boundaries.clone();
-        tokio::spawn(host(
-            shared, hosted, slot, child, boundaries, heard, tell_end,
-        ));
+        let consented = consent(child);
+        let hosting = Hosting {
+            shared,
+            hosted,
+            slot,
+            tell_end,
+        };
+        tokio::spawn(hosting.host(consented, boundaries, heard));
         run
+    }
+
+    /// Tells the listeners something about a run, without writing it down.
+    pub fn tell(&self, run: &RunId, code: &str, message: String) {
+        let code = code.to_owned();
+        self.shared.tell(run, Event::Notice { code, message });
     }
 
     /// Where a run stands; `None` for one that this process doesn't know any more.
@@ -191,6 +209,15 @@ impl Live {
         // Whether it ended or the time did: the status says which.
         let _ = tokio::time::timeout(most, ended.wait_for(|ended| *ended)).await;
         self.status(run)
+    }
+
+    /// Waits for a run's end, and gives how it ended.
+    pub async fn ended(&self, run: &RunId) -> Option<Outcome> {
+        let hosted = self.shared.find(run)?;
+        let mut ended = hosted.ended.clone();
+        // An error is a host that is gone, and then it has ended too.
+        let _ = ended.wait_for(|ended| *ended).await;
+        lock(&hosted.kept).outcome.clone()
     }
 
     /// Stops a run and waits until it has ended, which is when none of its processes is left.
@@ -269,37 +296,84 @@ impl Live {
     }
 }
 
-/// Hosts one run from its first word to its last.
-async fn host(
+/// One run's host.
+struct Hosting {
     shared: Arc<Shared>,
     hosted: Arc<Hosted>,
-    mut slot: Slot,
-    child: Child,
-    boundaries: Boundaries,
-    heard: mpsc::UnboundedReceiver<Word>,
+    slot: Slot,
     tell_end: watch::Sender<bool>,
-) {
-    let run = slot.run.clone();
-    let (tell, mut events) = mpsc::unbounded_channel();
-    // A task of its own: a fault in one run mustn't leave its waiters without an answer.
-    let running = tokio::spawn(child.run(boundaries, tell, heard));
-    while let Some(event) = events.recv().await {
-        lock(&hosted.kept).take(&event);
-        shared.tell(&run, event);
+}
+
+impl Hosting {
+    /// Hosts the run from its first word to its last.
+    async fn host(
+        mut self,
+        consented: impl Future<Output = Result<Child, Refusal>> + Send + 'static,
+        boundaries: Boundaries,
+        mut heard: mpsc::UnboundedReceiver<Word>,
+    ) {
+        // Tasks of their own: a fault in one run mustn't leave its waiters without an answer.
+        let mut asking = tokio::spawn(consented);
+        let consented = tokio::select! {
+            consented = &mut asking => Some(consented),
+            () = cancelled(&mut heard) => None,
+        };
+        asking.abort();
+        let outcome = match consented {
+            None => Outcome::Refused(stopped()),
+            Some(Err(_)) => Outcome::Refused(RunError::Ending.refusal()),
+            Some(Ok(Err(refusal))) => Outcome::Refused(refusal),
+            Some(Ok(Ok(child))) => self.run(child, boundaries, heard).await,
+        };
+        self.slot.succeeded = outcome.is_success().then(Instant::now);
+        let status = outcome.word().to_owned();
+        lock(&self.hosted.kept).outcome = Some(outcome);
+        let run = self.slot.run.clone();
+        // Its place is free before anybody hears that it ended.
+        drop(self.slot);
+        self.shared.tell(&run, Event::Ended { status });
+        // Nobody may be waiting.
+        let _ = self.tell_end.send(true);
     }
-    let outcome = match running.await {
-        Ok(Ok(Finished { result, .. })) => Outcome::Result(Box::new(result)),
-        Ok(Err(error)) => Outcome::Refused(error.refusal()),
-        Err(_) => Outcome::Refused(RunError::Ending.refusal()),
-    };
-    slot.succeeded = outcome.is_success().then(Instant::now);
-    let word = outcome.word().to_owned();
-    lock(&hosted.kept).outcome = Some(outcome);
-    // Its place is free before anybody hears that it ended.
-    drop(slot);
-    shared.tell(&run, Event::Ended { status: word });
-    // Nobody may be waiting.
-    let _ = tell_end.send(true);
+
+    async fn run(
+        &self,
+        child: Child,
+        boundaries: Boundaries,
+        heard: mpsc::UnboundedReceiver<Word>,
+    ) -> Outcome {
+        lock(&self.hosted.kept).begin();
+        let (tell, mut events) = mpsc::unbounded_channel();
+        let running = tokio::spawn(child.run(boundaries, tell, heard));
+        while let Some(event) = events.recv().await {
+            lock(&self.hosted.kept).take(&event);
+            self.shared.tell(&self.slot.run, event);
+        }
+        match running.await {
+            Ok(Ok(Finished { result, .. })) => Outcome::Result(Box::new(result)),
+            Ok(Err(error)) => Outcome::Refused(error.refusal()),
+            Err(_) => Outcome::Refused(RunError::Ending.refusal()),
+        }
+    }
+}
+
+/// Hears until the run is stopped. What else is said to a run that hasn't begun comes too early.
+async fn cancelled(heard: &mut mpsc::UnboundedReceiver<Word>) {
+    while let Some(word) = heard.recv().await {
+        if let Word::Cancel(_) = word {
+            return;
+        }
+    }
+    std::future::pending().await
+}
+
+fn stopped() -> Refusal {
+    Refusal::new(
+        "unanswered",
+        "start",
+        "the run was stopped before anybody answered whether it may start",
+        "ask again; nothing was started",
+    )
 }
 
 impl Shared {

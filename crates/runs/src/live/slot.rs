@@ -13,10 +13,16 @@ pub struct Slot {
     pub(super) run: RunId,
     pub(super) shared: Arc<Shared>,
     pub(super) succeeded: Option<Instant>,
+    /// Whether it was used: only then does it count as a spawn.
+    pub(super) begun: bool,
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.shared.counted().free(&self.run, self.succeeded);
+        let mut counted = self.shared.counted();
+        counted.free(&self.run, self.succeeded);
+        if !self.begun {
+            counted.uncount();
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::{Event, RunId, Snapshot};
 pub enum RunState {
     /// It does.
     Running,
-    /// A person is asked about one of its calls.
+    /// A person is asked whether it may start, or about one of its calls.
     Waiting,
     /// It has ended.
     Ended,
@@ -83,11 +83,18 @@ pub struct RunStatus {
     pub outcome: Option<Outcome>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begun {
+    NotYet,
+    Yes,
+}
+
 /// What changes of it.
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) about: About,
-    begun: Instant,
+    since: Instant,
+    begun: Begun,
     boundary: Option<String>,
     now: Option<Snapshot>,
     pub(super) outcome: Option<Outcome>,
@@ -97,11 +104,17 @@ impl Kept {
     pub(super) fn new(about: About) -> Self {
         Self {
             about,
-            begun: Instant::now(),
+            since: Instant::now(),
+            begun: Begun::NotYet,
             boundary: None,
             now: None,
             outcome: None,
         }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.begun = Begun::Yes;
+        self.since = Instant::now();
     }
 
     pub(super) fn take(&mut self, event: &Event) {
@@ -125,13 +138,14 @@ impl Kept {
         let state = match (&self.outcome, &self.now) {
             (Some(_), _) => RunState::Ended,
             (None, Some(now)) if waits(now) => RunState::Waiting,
+            (None, _) if self.begun == Begun::NotYet => RunState::Waiting,
             (None, _) => RunState::Running,
         };
         RunStatus {
             about: self.about.clone(),
             state,
             boundary: self.boundary.clone(),
-            age_ms: millis(self.begun),
+            age_ms: millis(self.since),
             now: self.now.clone(),
             outcome: self.outcome.clone(),
         }

@@ -72,7 +72,7 @@ fn play(args: &Demo) -> Result<ExitCode, RunError> {
     );
     voice.part(
         "One question before it starts",
-        &show::card(&child.planned()),
+        &show::card(&child.planned(), crate::output::error_width()),
     );
     voice.say("Start it? [y/N] y    (you typed `deputize demo`: that is the yes here)\n");
     child.accept(&Channel::CommandLine);

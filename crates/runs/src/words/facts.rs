@@ -2,9 +2,9 @@
 //! run (S3). What a person agrees to isn't cut: only the task and a schema, which give no rights, are
 //! shown by their beginning.
 
+use crate::{Planned, Principal};
 use deputize_authority::{Dimension, Grant, Set, WorkspaceMode, escape};
 use deputize_boundary::BoundaryPlan;
-use deputize_runs::Planned;
 use serde_json::{Value, json};
 
 use super::text::one_line;
@@ -13,10 +13,10 @@ use super::text::one_line;
 const TASK: usize = 400;
 
 /// A row: its name and what it says, escaped.
-pub(super) type Row = (&'static str, String);
+pub type Row = (&'static str, String);
 
 /// Who it is and what it is for.
-pub(super) fn who(planned: &Planned<'_>) -> Vec<Row> {
+pub fn who(planned: &Planned<'_>) -> Vec<Row> {
     let grant = planned.grant;
     let label = planned
         .label
@@ -28,7 +28,7 @@ pub(super) fn who(planned: &Planned<'_>) -> Vec<Row> {
             "preset",
             format!("{} (mode {})", grant.preset(), grant.mode().name()),
         ),
-        ("asked by", "you; it has no parent agent".to_owned()),
+        ("asked by", asked_by(planned.principal)),
         (
             "trust",
             "built-in preset, no agent definition; nothing of the project is loaded".to_owned(),
@@ -51,8 +51,15 @@ pub(super) fn who(planned: &Planned<'_>) -> Vec<Row> {
     rows
 }
 
+fn asked_by(principal: &Principal) -> String {
+    match principal {
+        Principal::Person => "you; it has no parent agent".to_owned(),
+        Principal::Agent { host } => format!("the agent in {}", escape(host)),
+    }
+}
+
 /// What it may do.
-pub(super) fn rights(grant: &Grant) -> Vec<Row> {
+pub fn rights(grant: &Grant) -> Vec<Row> {
     let bounds = grant.bounds();
     let roots = |set: &Set<deputize_authority::Root>| {
         listed(
@@ -96,7 +103,7 @@ pub(super) fn rights(grant: &Grant) -> Vec<Row> {
 }
 
 /// What is around it: toolchains and the names of its environment, where it has any use for them.
-pub(super) fn around(planned: &Planned<'_>) -> Vec<Row> {
+pub fn around(planned: &Planned<'_>) -> Vec<Row> {
     let paths = |paths: &[std::path::PathBuf]| {
         paths
             .iter()
@@ -121,7 +128,7 @@ pub(super) fn around(planned: &Planned<'_>) -> Vec<Row> {
 }
 
 /// The most that it can use.
-pub(super) fn at_most(planned: &Planned<'_>) -> Row {
+pub fn at_most(planned: &Planned<'_>) -> Row {
     let budget = &planned.grant.bounds().budget;
     let or_unlimited = |limit: Option<u64>, unit: &str| match limit {
         Some(limit) => format!("{limit} {unit}"),
@@ -138,7 +145,7 @@ pub(super) fn at_most(planned: &Planned<'_>) -> Row {
 }
 
 /// The names of the variables that its commands see.
-pub(super) fn environment(plan: &BoundaryPlan) -> Vec<&str> {
+pub fn environment(plan: &BoundaryPlan) -> Vec<&str> {
     plan.environment
         .iter()
         .map(|(name, _)| name.as_str())
@@ -146,7 +153,7 @@ pub(super) fn environment(plan: &BoundaryPlan) -> Vec<&str> {
 }
 
 /// The same for scripts, beside the grant.
-pub(super) fn json(planned: &Planned<'_>) -> Value {
+pub fn json(planned: &Planned<'_>) -> Value {
     json!({
         "task": planned.prompt.preview(TASK),
         "price": planned.price,
@@ -181,7 +188,8 @@ fn dollars(micros: u64) -> String {
     }
 }
 
-pub(super) fn listed(items: impl Iterator<Item = String>) -> String {
+/// Items in a row; `none` where there are none.
+pub fn listed(items: impl Iterator<Item = String>) -> String {
     let items: Vec<String> = items.collect();
     if items.is_empty() {
         "none".to_owned()

@@ -3,12 +3,12 @@
 use deputize_authority::Untrusted;
 
 /// Foreign text in one line.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     Untrusted::new(text).preview(400)
 }
 
 /// The beginning of a line that fits so many columns; `…` where something was left out.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
+pub fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.to_owned();
     }
@@ -19,7 +19,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
 }
 
 /// Wraps escaped text at spaces; every line begins with `indent` and ends with a break.
-pub(crate) fn wrap(text: &str, columns: usize, indent: &str) -> String {
+pub fn wrap(text: &str, columns: usize, indent: &str) -> String {
     let room = columns.saturating_sub(indent.len()).max(12);
     let mut out = String::new();
     for line in text.lines() {

@@ -20,8 +20,10 @@ const LISTED: usize = 40;
 
 /// How changes are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Colours {
+pub enum Colours {
+    /// In colours.
     On,
+    /// Plain.
     Off,
 }
 
@@ -35,7 +37,7 @@ impl Colours {
 }
 
 /// One change, with its lines.
-pub(crate) fn change(change: &Change, body: &Body, colours: Colours) -> String {
+pub fn change(change: &Change, body: &Body, colours: Colours) -> String {
     let path = change.path.shown();
     let mut out = colours.paint("1", &format!("{} {path}", word(change)));
     out.push('\n');
@@ -118,7 +120,7 @@ fn one_line(line: &DiffLine, colours: Colours) -> String {
 }
 
 /// Every change in a line, with its number of lines where that is known.
-pub(crate) fn stat(manifest: &Manifest, counts: &[(usize, usize)], width: usize) -> String {
+pub fn stat(manifest: &Manifest, counts: &[(usize, usize)], width: usize) -> String {
     let mut out = String::new();
     for (change, (added, removed)) in manifest.changes.iter().zip(counts) {
         let sign = sign(change.kind);
@@ -141,7 +143,7 @@ pub(crate) fn stat(manifest: &Manifest, counts: &[(usize, usize)], width: usize)
 }
 
 /// How many of each kind there are, in one line.
-pub(crate) fn sums(manifest: &Manifest) -> String {
+pub fn sums(manifest: &Manifest) -> String {
     let count = |wanted: fn(&Disposition) -> bool| {
         let changes = manifest.changes.iter();
         changes.filter(|change| wanted(&change.disposition)).count()
@@ -168,7 +170,7 @@ pub(crate) fn sums(manifest: &Manifest) -> String {
 }
 
 /// What is held back, refused and in conflict, with its reason, before a question.
-pub(crate) fn exceptions(manifest: &Manifest, conflicts: &[Conflict], width: usize) -> String {
+pub fn exceptions(manifest: &Manifest, conflicts: &[Conflict], width: usize) -> String {
     let mut lines = Vec::new();
     let mut repositories = Repositories::default();
     for change in &manifest.changes {
@@ -205,7 +207,7 @@ pub(crate) fn exceptions(manifest: &Manifest, conflicts: &[Conflict], width: usi
 }
 
 /// Changes without their lines, for a question.
-pub(crate) fn listed(manifest: &Manifest, width: usize) -> String {
+pub fn listed(manifest: &Manifest, width: usize) -> String {
     let applied = |change: &&Change| change.disposition == Disposition::Apply;
     let mut out = String::new();
     for change in manifest.changes.iter().filter(applied).take(LISTED) {

@@ -7,12 +7,12 @@ const RUN: &[&str] = &["/hooks", "/config", "/modules", "/info/attributes"];
 
 /// Changes inside repositories, by the path of each `.git`.
 #[derive(Debug, Default)]
-pub(crate) struct Repositories(BTreeMap<String, usize>);
+pub struct Repositories(BTreeMap<String, usize>);
 
 impl Repositories {
     /// Counts a path, as it is shown, that lies inside a `.git` and names nothing that git would run;
     /// says whether it did.
-    pub(crate) fn take(&mut self, path: &str) -> bool {
+    pub fn take(&mut self, path: &str) -> bool {
         let Some(repository) = inside(path) else {
             return false;
         };
@@ -28,7 +28,7 @@ impl Repositories {
     }
 
     /// A line for each.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+    pub fn lines(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(|(path, count)| {
             let files = if *count == 1 { "path" } else { "paths" };
             format!("{path} (the repository itself, {count} {files}: commits stay in the copy)")

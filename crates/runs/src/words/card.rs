@@ -1,21 +1,17 @@
 //! The spawn card: every reason why a child needs a person's yes, together, as one question (S3).
 
+use crate::Planned;
 use deputize_authority::Answer;
-use deputize_runs::Planned;
 
 use super::facts::{self, Row};
 use super::text::wrap;
-use crate::output::error_width;
 
 /// The column at which a row's text begins.
 const INDENT: &str = "             ";
 
-/// The card, for the terminal of standard error. The question comes after it.
-pub(crate) fn card(planned: &Planned<'_>) -> String {
-    text(planned, error_width())
-}
-
-fn text(planned: &Planned<'_>, width: usize) -> String {
+/// The card, for a screen of so many columns. The question comes after it.
+#[must_use]
+pub fn card(planned: &Planned<'_>, width: usize) -> String {
     let mut out = "A child needs your yes before it starts.\n\n".to_owned();
     let rows = facts::who(planned)
         .into_iter()

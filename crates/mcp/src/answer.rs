@@ -1,0 +1,101 @@
+//! What a tool call is answered with: text for a model, and the same as an object.
+
+use deputize_authority::{Refusal, escape};
+use deputize_runs::words::{for_parent, structured};
+use deputize_runs::{Outcome, RunError, RunState, RunStatus};
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Value, json};
+
+/// An answer with its text and its object.
+pub(crate) fn told(text: String, object: Value) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    result.structured_content = Some(object);
+    result
+}
+
+/// A refusal: nothing was changed.
+pub(crate) fn refused(refusal: &Refusal) -> CallToolResult {
+    let text = format!(
+        "Refused: {} [{}, {}].\nFix: {}.\n",
+        escape(&refusal.reason),
+        refusal.code,
+        escape(&refusal.field),
+        escape(&refusal.fix)
+    );
+    let mut result = told(text, json!({ "error": refusal }));
+    result.is_error = Some(true);
+    result
+}
+
+/// An error of a run as an answer.
+pub(crate) fn failed(error: &RunError) -> CallToolResult {
+    refused(&error.refusal())
+}
+
+/// Where a run stands: its result once there is one, else a handle.
+pub(crate) fn run(status: &RunStatus) -> CallToolResult {
+    let mut result = told(text(status), object(status));
+    if matches!(status.outcome, Some(Outcome::Refused(_))) {
+        result.is_error = Some(true);
+    }
+    result
+}
+
+/// Where several runs stand.
+pub(crate) fn runs(all: &[RunStatus], note: &str) -> CallToolResult {
+    let mut out = note.to_owned();
+    for status in all {
+        out.push_str(&text(status));
+        out.push('\n');
+    }
+    let objects: Vec<Value> = all.iter().map(object).collect();
+    told(out, json!({ "runs": objects }))
+}
+
+/// A run as an object: the result of D2 with `state`, or the handle.
+pub(crate) fn object(status: &RunStatus) -> Value {
+    match &status.outcome {
+        Some(Outcome::Result(result)) => {
+            let mut object = structured(result);
+            object["state"] = json!(RunState::Ended);
+            object
+        }
+        Some(Outcome::Refused(refusal)) => json!({
+            "run": status.about.run,
+            "state": RunState::Ended,
+            "error": refusal,
+        }),
+        None => serde_json::to_value(status).unwrap_or_default(),
+    }
+}
+
+pub(crate) fn text(status: &RunStatus) -> String {
+    let about = &status.about;
+    match &status.outcome {
+        Some(Outcome::Result(result)) => for_parent(result, Some(about.workspace)),
+        Some(Outcome::Refused(refusal)) => format!(
+            "Run {} did not start: {} [{}, {}].\nFix: {}.\n",
+            about.run,
+            escape(&refusal.reason),
+            refusal.code,
+            escape(&refusal.field),
+            escape(&refusal.fix)
+        ),
+        None => {
+            let doing = match status.state {
+                RunState::Waiting => "waits for a person's answer",
+                RunState::Running | RunState::Ended => "goes on",
+            };
+            let counters = status
+                .now
+                .as_ref()
+                .map(|now| format!("; {now}, silent {} s", now.silent_ms / 1_000))
+                .unwrap_or_default();
+            format!(
+                "Run {} {doing} ({}, {}{counters}).\nIts result isn't there yet: ask with \
+                 `subagent_status` and `wait`, or do something else meanwhile.\n",
+                about.run, about.preset, about.workdir
+            )
+        }
+    }
+}
