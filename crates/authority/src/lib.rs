@@ -43,7 +43,9 @@ pub use preset::{Preset, UnknownPreset};
 pub use promise::{Level, Promise};
 pub use protected::{PROTECTED, ProtectedKind, ProtectedPath, Shape, protected_kind};
 pub use refusal::Refusal;
-pub use rules::{MAX_RULES, MAX_RULES_BYTES, Rule, RuleKind, Rules};
+pub use rules::{
+    CallRule, MAX_RULES, MAX_RULES_BYTES, PathPattern, Rule, RuleKind, Rules, Subject, Use,
+};
 pub use secrets::{SECRET_CLASSES, SecretClass, SecretRules};
 pub use set::{Covers, Set};
 pub use settle::{Answer, Settled, Standing, settle};

@@ -484,15 +484,25 @@ pub(crate) struct Rules {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RulesCommand {
-    /// List every rule: id, what it comes to, why, and the safer way.
+    /// List every rule: your own with their lines, then the built-in ones with id, what they come to,
+    /// why, and the safer way.
     List {
         /// Print the list as one JSON object.
         #[arg(long)]
         json: bool,
     },
-    /// Run the examples of every rule, and say which fail.
+    /// Run the examples of every rule, your own too, and say which fail.
     Test {
         /// Print the outcome as one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check a file of rules: faults with line and column, rules that never count, examples that don't
+    /// hold.
+    Lint {
+        /// The file; without it, your own rules.toml.
+        file: Option<PathBuf>,
+        /// Print what was found as one JSON object.
         #[arg(long)]
         json: bool,
     },

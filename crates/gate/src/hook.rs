@@ -14,7 +14,7 @@
 //! # Trust
 //! All of the input is hostile: a model wrote the tool's arguments.
 
-use deputize_authority::Untrusted;
+use deputize_authority::{CallRule, Tool, Untrusted};
 use deputize_shell::{Role, User};
 use serde_json::{Map, Value, json};
 
@@ -64,6 +64,8 @@ pub struct Seat {
     pub on_ask: OnAsk,
     /// The other parser.
     pub second: SecondOpinion,
+    /// The person's own rules about calls.
+    pub rules: Vec<CallRule>,
 }
 
 /// What the hook says about a call.
@@ -111,7 +113,7 @@ pub enum HookError {
 /// A call as far as this hook knows tools.
 enum Asked {
     Line(String),
-    Paths(Vec<(String, Role)>),
+    Paths(Tool, Vec<(String, Role)>),
     Unknown,
 }
 
@@ -137,12 +139,12 @@ pub fn hook(input: &[u8], seat: &Seat) -> Result<HookAnswer, HookError> {
         [] => vec![cwd],
         roots => roots.iter().map(String::as_str).collect(),
     };
-    let standing = Standing::new(&roots, cwd, &seat.home, seat.user);
+    let standing = Standing::new(&roots, cwd, &seat.home, seat.user).with_rules(seat.rules.clone());
     let explanation = match asked {
         Asked::Unknown => return Ok(left()),
         Asked::Line(line) => explain_line(&line, &standing, Stance::Unconfined, seat.second),
-        Asked::Paths(paths) => strictest(paths.iter().map(|(path, role)| {
-            let mut explanation = explain_path(path, *role, &standing);
+        Asked::Paths(tool, paths) => strictest(paths.iter().map(|(path, role)| {
+            let mut explanation = explain_path(path, *role, tool, &standing);
             if explanation.verdict == "allow" {
                 explanation.verdict = "leave";
             }
@@ -248,21 +250,28 @@ fn asked(call: &Map<String, Value>) -> Result<Asked, HookError> {
             false => Ok(Asked::Unknown),
         };
     };
-    let path = |name: &'static str, role| {
+    let path = |name: &'static str, tool, role| {
         let path = text_of(input, name, "tool_input path")?;
         if path.is_empty() || path.contains('\0') || path.len() > Limits::PATH {
             return Err(HookError::Field("tool_input path"));
         }
-        Ok(Asked::Paths(vec![(path.to_owned(), role)]))
+        Ok(Asked::Paths(tool, vec![(path.to_owned(), role)]))
+    };
+    let below = |tool| match input.contains_key("path") {
+        true => path("path", tool, Role::Read),
+        false => Ok(Asked::Paths(tool, vec![(".".to_owned(), Role::Read)])),
     };
     match tool {
         "Bash" => Ok(Asked::Line(
             text_of(input, "command", "tool_input.command")?.to_owned(),
         )),
-        "Read" => path("file_path", Role::Read),
-        "Write" | "Edit" | "MultiEdit" => path("file_path", Role::Write),
-        "NotebookEdit" => path("notebook_path", Role::Write),
-        "Grep" | "Glob" | "LS" if input.contains_key("path") => path("path", Role::Read),
+        "Read" => path("file_path", Tool::Read, Role::Read),
+        "Write" => path("file_path", Tool::Write, Role::Write),
+        "Edit" | "MultiEdit" => path("file_path", Tool::Edit, Role::Write),
+        "NotebookEdit" => path("notebook_path", Tool::Edit, Role::Write),
+        "Grep" => below(Tool::Grep),
+        "Glob" => below(Tool::Find),
+        "LS" => below(Tool::Ls),
         "apply_patch" => patch(text_of(input, "command", "tool_input.command")?),
         _ => Ok(Asked::Unknown),
     }
@@ -304,7 +313,7 @@ fn patch(text: &str) -> Result<Asked, HookError> {
     if paths.is_empty() || paths.len() > PATCH_FILES || !paths.iter().all(plain) {
         return Err(HookError::Patch);
     }
-    Ok(Asked::Paths(paths))
+    Ok(Asked::Paths(Tool::Edit, paths))
 }
 
 fn text<'c>(call: &'c Map<String, Value>, name: &'static str) -> Result<&'c str, HookError> {

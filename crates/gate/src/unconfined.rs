@@ -4,7 +4,7 @@
 //! Nothing is looked up: a path is what its text says, through no symlink. So this advice is worth
 //! less than a child's verdict, and no boundary stands behind it.
 
-use deputize_authority::{Level, Mode};
+use deputize_authority::{CallRule, Level, Mode, RuleKind, Tool, Use};
 use deputize_shell::{
     Analysis, Answer, Effect as Read, Opinion, Role, Rule as ShellRule, User, Verdict, What, World,
     analyse, doubted, judge, land, rule as rule_about,
@@ -12,6 +12,7 @@ use deputize_shell::{
 
 use crate::decide::{is_plainly_ours, told};
 use crate::explain::{Explanation, Step, StepOutcome};
+use crate::heard::{Cover, Ear, Heard};
 use crate::resolve::normal;
 use crate::rule::{self, RuleRef};
 use crate::shell::{self, Reading};
@@ -28,6 +29,7 @@ pub type SecondOpinion = fn(&str) -> Option<Opinion>;
 pub struct Standing {
     world: World,
     is_too_wide: bool,
+    rules: Vec<CallRule>,
 }
 
 /// What holds an agent's commands in, and how much it is asked.
@@ -63,6 +65,23 @@ impl Standing {
                 user,
             },
             is_too_wide: !wide.is_empty(),
+            rules: Vec::new(),
+        }
+    }
+
+    /// With the person's own rules about calls.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Vec<CallRule>) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    fn ear(&self) -> Ear<'_> {
+        Ear {
+            rules: &self.rules,
+            preset: None,
+            roots: &self.world.writable,
+            home: &self.world.home,
         }
     }
 
@@ -119,7 +138,53 @@ pub fn explain_line(
     if let Stance::Bound(mode, boundary) = stance {
         bind(&mut explanation, &line, mode, boundary);
     }
+    if standing.rules.is_empty() {
+        return explanation;
+    }
+    // Where the line alone decides, what it asks about must be covered; where each is asked about,
+    // all of it.
+    let cover = match stance {
+        Stance::Unconfined | Stance::Bound(Mode::AutoAll, _) => Cover::Questions,
+        Stance::Bound(..) => Cover::Everything,
+    };
+    let ear = standing.ear();
+    let spoken = ear.about_line(&line.analysis, cover);
+    let heard = strictest_of(ear.about_tool(Tool::Bash), spoken);
+    let is_doubted = || second(command).is_none_or(|opinion| !opinion.agrees(command));
+    if let Some(heard) = heard
+        && (heard.kind() != RuleKind::Allow || explanation.verdict == "ask" && !is_doubted())
+    {
+        heed(&mut explanation, &heard);
+    }
     explanation
+}
+
+fn strictest_of<'r>(one: Option<Heard<'r>>, other: Option<Heard<'r>>) -> Option<Heard<'r>> {
+    one.into_iter().chain(other).max_by_key(Heard::kind)
+}
+
+/// The same explanation, with the word of a rule of the person's above it: a denial always, a
+/// question where it would be allowed, an allowance where it would be asked about.
+fn heed(explanation: &mut Explanation, heard: &Heard<'_>) {
+    let rule = heard.named();
+    let (from, word, outcome) = match heard.kind() {
+        RuleKind::Deny => ("", "deny", StepOutcome::Stop),
+        RuleKind::Ask => ("allow", "ask", StepOutcome::Ask),
+        RuleKind::Allow => ("ask", "allow", StepOutcome::Pass),
+    };
+    if !from.is_empty() && explanation.verdict != from || explanation.verdict == word {
+        return;
+    }
+    if word == "allow" {
+        explanation.reasons.clear();
+    }
+    settle(explanation, word, &rule, outcome, heard.says());
+    explanation.contained = Contained::No;
+    explanation.message = (word == "deny").then(|| {
+        let instead = "Leave it as it is, and say what a person would have to do";
+        told(&rule, &heard.says(), instead)
+    });
+    explanation.origin = rule.origin.into_owned();
 }
 
 /// Whether a line that was explained may change something.
@@ -136,16 +201,18 @@ pub(crate) fn changes(explanation: &Explanation) -> bool {
 
 /// Explains what an agent that stands there is told about one path of a file tool.
 #[must_use]
-pub fn explain_path(path: &str, role: Role, standing: &Standing) -> Explanation {
+pub fn explain_path(path: &str, role: Role, tool: Tool, standing: &Standing) -> Explanation {
+    let target = land(path, &standing.world);
     let effect = Read {
         what: What::Path {
             role,
-            target: land(path, &standing.world),
+            target: target.clone(),
         },
         span: 0..0,
         by: "a file tool".to_owned(),
         certainty: deputize_shell::Certainty::Followed,
         unwrapped: None,
+        step: None,
     };
     let spoke: Option<&'static ShellRule> = rule_about(&effect.what);
     let analysis = Analysis {
@@ -158,6 +225,19 @@ pub fn explain_path(path: &str, role: Role, standing: &Standing) -> Explanation 
     if spoke.is_none() {
         explanation.rule = rule::PATH_LEFT.id;
         explanation.reasons = vec![rule::PATH_LEFT.says.to_owned()];
+    }
+    let used = match role {
+        Role::Write | Role::Attributes | Role::AttributesTree => Use::Write,
+        Role::Delete | Role::DeleteTree => Use::Delete,
+        Role::Read | Role::LinkTo | Role::Execute | Role::Enter => Use::Read,
+    };
+    let ear = standing.ear();
+    let landed = target
+        .path
+        .as_deref()
+        .and_then(|path| ear.about_path(path, used));
+    if let Some(heard) = strictest_of(ear.about_tool(tool), landed) {
+        heed(&mut explanation, &heard);
     }
     explanation
 }

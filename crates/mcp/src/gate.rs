@@ -43,6 +43,12 @@ pub(crate) fn judge(
         home: look.home.clone().unwrap_or_else(|| "/".into()),
         mode: asked.mode,
         second,
+        // A file that is at fault holds every call up: a denial in it must not pass as nothing.
+        rules: look
+            .rules(None)
+            .map_err(|error| error.refusal().to_string())?
+            .calls()
+            .to_vec(),
     };
     Ok(judge_own_call(&asked.tool, &asked.input, &seat))
 }

@@ -5,11 +5,14 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use deputize_authority::{Level, Mode, escape};
+use deputize_authority::{CallRule, Level, Mode, Tool, escape};
 use deputize_gate::{Explanation, SecondOpinion, Stance, Standing, explain_line, explain_path};
 use deputize_shell::{Role, User};
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+/// The rule by which a person's own rule asks: no mode answers it.
+const PERSON_ASKS: &str = "rule.ask";
 
 /// Where a host's agent works.
 #[derive(Debug, Clone)]
@@ -24,6 +27,8 @@ pub struct OwnSeat {
     pub mode: Mode,
     /// The other parser.
     pub second: SecondOpinion,
+    /// The person's own rules about calls.
+    pub rules: Vec<CallRule>,
 }
 
 /// What the host is told about a call.
@@ -48,15 +53,21 @@ pub fn judge_own_call(tool: &str, input: &Map<String, Value>, seat: &OwnSeat) ->
             Some(line) => command(line, seat),
             None => unreadable("the call has no command"),
         },
-        "read" | "ls" | "find" | "grep" => match text("path") {
-            Some(target) => file(target, Role::Read, seat),
-            None if tool == "read" => unreadable("the call has no path"),
-            None => file(".", Role::Read, seat),
-        },
-        "write" | "edit" => match text("path") {
-            Some(target) => file(target, Role::Write, seat),
-            None => unreadable("the call has no path"),
-        },
+        "read" | "ls" | "find" | "grep" | "write" | "edit" => {
+            let kind = match tool {
+                "read" => Tool::Read,
+                "ls" => Tool::Ls,
+                "find" => Tool::Find,
+                "grep" => Tool::Grep,
+                "write" => Tool::Write,
+                _ => Tool::Edit,
+            };
+            match text("path") {
+                Some(target) => file(target, kind, seat),
+                None if matches!(kind, Tool::Ls | Tool::Find | Tool::Grep) => file(".", kind, seat),
+                None => unreadable("the call has no path"),
+            }
+        }
         _ if tool == "subagent" || tool.starts_with("subagent_") => OwnVerdict {
             verdict: "allow",
             rule: "own.subagent".to_owned(),
@@ -85,9 +96,14 @@ fn standing(seat: &OwnSeat) -> Standing {
         &text(&seat.home),
         user,
     )
+    .with_rules(seat.rules.clone())
 }
 
-fn file(target: &str, role: Role, seat: &OwnSeat) -> OwnVerdict {
+fn file(target: &str, tool: Tool, seat: &OwnSeat) -> OwnVerdict {
+    let role = match tool {
+        Tool::Write | Tool::Edit => Role::Write,
+        _ => Role::Read,
+    };
     if target.contains('\0') {
         return unreadable("the path has a NUL");
     }
@@ -114,14 +130,21 @@ fn file(target: &str, role: Role, seat: &OwnSeat) -> OwnVerdict {
     };
     let leads = leads_to(&expanded);
     let mut verdict = [&expanded, &leads]
-        .map(|path| told(&explain_path(&path.to_string_lossy(), role, &standing)))
+        .map(|path| {
+            told(&explain_path(
+                &path.to_string_lossy(),
+                role,
+                tool,
+                &standing,
+            ))
+        })
         .into_iter()
         .max_by_key(|verdict| strictness(verdict.verdict))
         .unwrap_or_else(|| unreadable("the path can't be judged"));
     let asks = match (role, seat.mode) {
         (Role::Write, Mode::Ask) => true,
         (_, Mode::AutoAll) => {
-            if verdict.verdict == "ask" {
+            if verdict.verdict == "ask" && verdict.rule != PERSON_ASKS {
                 verdict.verdict = "allow";
             }
             false
@@ -218,6 +241,7 @@ mod tests {
             home: root.to_owned(),
             mode,
             second: |_| None,
+            rules: Vec::new(),
         };
         let input = input.as_object().cloned().unwrap_or_default();
         judge_own_call(tool, &input, &seat).verdict

@@ -25,19 +25,42 @@ impl Look {
     /// # Errors
     /// `rules_unreadable`, `rules_unsafe` or `rules_invalid`, with the place.
     pub fn rules(&self, typed: Option<&Path>) -> Result<Rules, RunError> {
-        let own = match self.rules_file() {
-            Some(file) => read(&file, Presence::Optional)?,
-            None => Rules::default(),
-        };
-        let typed = match typed {
+        let mut rules = Rules::default();
+        for file in [self.rules_text(None)?]
+            .into_iter()
+            .chain(typed.map(|file| self.rules_text(Some(file))).transpose()?)
+            .flatten()
+        {
+            rules = rules.and(Rules::parse(&file.shown, &file.text)?);
+        }
+        Ok(rules)
+    }
+
+    /// The text of a file of rules: one that was typed, else the person's own, if there is one.
+    ///
+    /// # Errors
+    /// `rules_unreadable` or `rules_unsafe`.
+    pub fn rules_text(&self, typed: Option<&Path>) -> Result<Option<RulesText>, RunError> {
+        Ok(match typed {
             Some(file) => read(&self.caller.join(file), Presence::Required)?,
-            None => Rules::default(),
-        };
-        Ok(own.and(typed))
+            None => match self.rules_file() {
+                Some(file) => read(&file, Presence::Optional)?,
+                None => None,
+            },
+        })
     }
 }
 
-fn read(path: &Path, presence: Presence) -> Result<Rules, Refusal> {
+/// A file of rules that was read.
+#[derive(Debug)]
+pub struct RulesText {
+    /// Its name, as messages show it.
+    pub shown: String,
+    /// What is in it.
+    pub text: String,
+}
+
+fn read(path: &Path, presence: Presence) -> Result<Option<RulesText>, Refusal> {
     let shown = path.to_string_lossy();
     let unreadable = |error: &io::Error| {
         Refusal::new(
@@ -56,7 +79,7 @@ fn read(path: &Path, presence: Presence) -> Result<Rules, Refusal> {
     let file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound && presence == Presence::Optional => {
-            return Ok(Rules::default());
+            return Ok(None);
         }
         Err(error) => return Err(unreadable(&error)),
     };
@@ -68,7 +91,10 @@ fn read(path: &Path, presence: Presence) -> Result<Rules, Refusal> {
         .map_err(|error| unreadable(&error))?;
     let text = String::from_utf8(bytes)
         .map_err(|_| unreadable(&io::Error::new(ErrorKind::InvalidData, "it is not UTF-8")))?;
-    Rules::parse(&shown, &text)
+    Ok(Some(RulesText {
+        shown: shown.into_owned(),
+        text,
+    }))
 }
 
 /// Refuses what isn't this person's own file, or root's.

@@ -74,6 +74,9 @@ pub struct Effect {
     pub certainty: Certainty,
     /// The code that was unwrapped to find it, if it doesn't stand in the line itself.
     pub unwrapped: Option<String>,
+    /// The command whose arguments it comes from, as its place in [`Analysis::steps`]. None for what
+    /// the shell itself does: redirections and assignments.
+    pub step: Option<usize>,
 }
 
 /// Whether all of a line was understood.
@@ -92,6 +95,15 @@ pub struct Step {
     pub depth: usize,
     /// Its words, with what is unknown as dots.
     pub words: Vec<String>,
+    /// For each word whether it is exactly this text: nothing in it is unknown or a pattern.
+    pub literal: Vec<bool>,
+    /// The command that runs this one with its own arguments, as its place in the list.
+    pub parent: Option<usize>,
+    /// The folder that it runs in, if that can be told.
+    pub cwd: Option<String>,
+    /// Whether it runs as it would if it were the whole line: it is no function of the line's, and the
+    /// line sets no variable before it.
+    pub plain: bool,
     /// The bytes of the line that it comes from.
     pub span: Range<usize>,
 }

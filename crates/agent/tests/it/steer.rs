@@ -18,7 +18,7 @@ fn heard(host: &Host) -> Vec<String> {
 
 fn steer(host: &mut Host, text: &str) -> Notice {
     host.event(Event::Steer(text.to_owned()));
-    host.notices.pop().unwrap()
+    host.notices.pop().expect("the host has told something")
 }
 
 /// D9: said while a call runs, it is heard with that call's result; said while the model answers, it

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use deputize_authority::preflight::{self, ExecRequest, RunRequest};
-use deputize_authority::{EnvName, Grant, Level, Mode, Promise, escape};
+use deputize_authority::{EnvName, Grant, Level, Mode, Promise, Rules, escape};
 use deputize_boundary::BoundaryPlan;
 use deputize_gate::{
     Call, Context, Explanation, Fact, Launch, Stance, Standing, admit, explain, explain_line,
@@ -46,12 +46,14 @@ fn one(args: &Explain) -> Result<ExitCode, RunError> {
                 let root = args.workdir.as_ref().map(|dir| look.caller.join(dir));
                 let root = root.unwrap_or_else(|| look.caller.clone());
                 let root = root.to_string_lossy();
-                let standing = standing(&look, &root, &root, None);
+                let rules = look.rules(None)?;
+                let standing = standing(&look, &rules, &root, &root, None);
                 explain_line(line, &standing, Stance::Unconfined, second_opinion)
             }
             None => {
                 let preset = preset(args, &tool);
-                Desk::for_child(&look, preset, args.workdir.clone())?.explain(&tool, &arguments)?
+                Desk::for_child(&look, preset, args.workdir.clone(), look.rules(None)?)?
+                    .explain(&tool, &arguments)?
             }
         }
     };
@@ -76,10 +78,10 @@ fn line_of<'a>(args: &Explain, tool: &str, arguments: &'a Value) -> Option<&'a s
 }
 
 /// Where an agent stands whose folders are known as text; nothing is looked up.
-fn standing(look: &Look, root: &str, cwd: &str, home: Option<&str>) -> Standing {
+fn standing(look: &Look, rules: &Rules, root: &str, cwd: &str, home: Option<&str>) -> Standing {
     let own = look.home.as_ref().map(|home| home.to_string_lossy());
     let home = home.or(own.as_deref()).unwrap_or("/");
-    Standing::new(&[root], cwd, home, User::Ordinary)
+    Standing::new(&[root], cwd, home, User::Ordinary).with_rules(rules.calls().to_vec())
 }
 
 /// The preset that was named, else the smallest one that has the tool.
@@ -144,6 +146,7 @@ fn call(args: &Explain) -> Result<(String, Value), RunError> {
 /// Reads calls, one JSON object a line; answers one line each, whatever the line holds.
 fn many(args: &Explain) -> Result<ExitCode, RunError> {
     let look = around()?;
+    let rules = look.rules(None)?;
     let mut input = std::io::stdin().lock();
     let mut line = Vec::new();
     loop {
@@ -155,7 +158,7 @@ fn many(args: &Explain) -> Result<ExitCode, RunError> {
         if length == 0 {
             return Ok(ExitCode::SUCCESS);
         }
-        let answer = match answer(&look, args, &line) {
+        let answer = match answer(&look, args, &rules, &line) {
             Ok(explanation) => serde_json::to_value(explanation).unwrap_or_default(),
             // No call: no allowance either.
             Err(error) => {
@@ -189,7 +192,12 @@ fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<us
     }
 }
 
-fn answer(look: &Look, args: &Explain, line: &[u8]) -> Result<Explanation, RunError> {
+fn answer(
+    look: &Look,
+    args: &Explain,
+    rules: &Rules,
+    line: &[u8],
+) -> Result<Explanation, RunError> {
     let mut object: Map<String, Value> =
         serde_json::from_slice(line).map_err(|error| bad(error.to_string()))?;
     let mut text = |name: &str| match object.remove(name) {
@@ -216,12 +224,13 @@ fn answer(look: &Look, args: &Explain, line: &[u8]) -> Result<Explanation, RunEr
         let own = own.to_string_lossy();
         let root = root.as_deref().or(cwd.as_deref()).unwrap_or(&own);
         let cwd = cwd.as_deref().unwrap_or(root);
-        let standing = standing(look, root, cwd, home.as_deref());
+        let standing = standing(look, rules, root, cwd, home.as_deref());
         return Ok(explain_line(&command, &standing, stance, second_opinion));
     }
     let workdir = root.or(cwd).map(PathBuf::from);
     let workdir = workdir.or_else(|| args.workdir.clone());
-    Desk::for_child(look, preset(args, &tool), workdir)?.explain(&tool, &Value::Object(object))
+    Desk::for_child(look, preset(args, &tool), workdir, rules.clone())?
+        .explain(&tool, &Value::Object(object))
 }
 
 fn bad(why: String) -> RunError {
@@ -262,17 +271,23 @@ struct Desk<'a> {
     look: &'a Look,
     grant: Grant,
     plan: BoundaryPlan,
+    rules: Rules,
 }
 
 impl<'a> Desk<'a> {
-    fn for_child(look: &'a Look, preset: &str, workdir: Option<PathBuf>) -> Result<Self, RunError> {
+    fn for_child(
+        look: &'a Look,
+        preset: &str,
+        workdir: Option<PathBuf>,
+        rules: Rules,
+    ) -> Result<Self, RunError> {
         let request = RunRequest {
             prompt: b"explain".to_vec(),
             preset: preset.to_owned(),
             ..RunRequest::default()
         };
         let grant = preflight::child(&request, &look.surroundings(workdir.as_deref()))?.grant;
-        Self::planned(look, grant)
+        Self::planned(look, grant, rules)
     }
 
     fn for_command(look: &'a Look, args: &Explain) -> Result<Self, RunError> {
@@ -281,12 +296,18 @@ impl<'a> Desk<'a> {
             ..ExecRequest::default()
         };
         let grant = preflight::exec(&request, &look.surroundings(args.workdir.as_deref()))?;
-        Self::planned(look, grant)
+        // What a person types is their own word.
+        Self::planned(look, grant, Rules::default())
     }
 
-    fn planned(look: &'a Look, grant: Grant) -> Result<Self, RunError> {
+    fn planned(look: &'a Look, grant: Grant, rules: Rules) -> Result<Self, RunError> {
         let plan = choose_dry(&grant, &look.host())?;
-        Ok(Self { look, grant, plan })
+        Ok(Self {
+            look,
+            grant,
+            plan,
+            rules,
+        })
     }
 
     fn explain(&self, tool: &str, arguments: &Value) -> Result<Explanation, RunError> {
@@ -327,6 +348,7 @@ impl<'a> Desk<'a> {
             boundary: self.plan.level,
             held,
             approved: &[],
+            rules: self.rules.calls(),
         }
     }
 

@@ -7,7 +7,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use deputize_authority::CallRule;
 use deputize_gate::{Host, OnAsk, Seat, hook};
+use deputize_runs::Look;
 use deputize_shell::{User, second_opinion};
 
 use crate::args::{Gate, HookHost, Questions};
@@ -80,7 +82,19 @@ fn seat(args: &Gate) -> Result<Seat, String> {
             Questions::Leave => OnAsk::Leave,
         },
         second: second_opinion,
+        rules: rules()?,
     })
+}
+
+/// The person's rules about calls. A file that is at fault holds every call up: a denial in it must
+/// not pass as nothing.
+fn rules() -> Result<Vec<CallRule>, String> {
+    let look = Look::around().map_err(|error| format!("there is no folder here: {error}"))?;
+    let rules = look.rules(None).map_err(|error| {
+        let refusal = error.refusal();
+        format!("{}, {}: {}", refusal.code, refusal.reason, refusal.fix)
+    })?;
+    Ok(rules.calls().to_vec())
 }
 
 fn absolute(root: &Path) -> Result<String, String> {

@@ -1,29 +1,66 @@
-//! `deputize rules`: the rules about command lines, and whether their examples hold.
+//! `deputize rules`: the rules about calls, the person's own and the built-in ones, and whether their
+//! examples hold.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use deputize_gate::{Expected, examples, failing};
+use deputize_authority::{CallRule, Refusal, Rule as SpawnRule, RuleKind, Rules as Own, escape};
+use deputize_gate::{Expected, Oddity, examples, failing, oddities, person_examples};
+use deputize_runs::{Look, RunError};
 use deputize_shell::{Answer, Rule, rules};
 use serde_json::{Value, json};
 
 use crate::args::{Rules, RulesCommand};
-use crate::failure::FAILED;
+use crate::failure::{self, FAILED, Voice};
 use crate::output::{print, print_json};
 
 pub(crate) fn main(args: &Rules) -> ExitCode {
-    match args.command {
-        RulesCommand::List { json } => list(json),
-        RulesCommand::Test { json } => return test(json),
-    }
-    ExitCode::SUCCESS
+    let (outcome, json) = match &args.command {
+        RulesCommand::List { json } => (list(*json), *json),
+        RulesCommand::Test { json } => (test(*json), *json),
+        RulesCommand::Lint { file, json } => (lint(file.as_deref(), *json), *json),
+    };
+    outcome.unwrap_or_else(|error| failure::tell(&error, Voice::of(json)))
 }
 
-fn list(json: bool) {
+fn look() -> Result<Look, RunError> {
+    Look::around().map_err(|source| RunError::State {
+        doing: "find the current folder",
+        path: ".".into(),
+        source,
+    })
+}
+
+fn list(json: bool) -> Result<ExitCode, RunError> {
+    let own = look()?.rules(None)?;
     if json {
         let rules: Vec<Value> = rules::all().map(object).collect();
-        return print_json(&json!({ "rules": rules }));
+        let calls = own.calls().iter().map(of_call);
+        let spawn = own.spawn().iter().map(of_spawn);
+        let own: Vec<Value> = spawn.chain(calls).collect();
+        print_json(&json!({ "own": own, "rules": rules }));
+        return Ok(ExitCode::SUCCESS);
     }
     let mut out = String::new();
+    for rule in own.spawn() {
+        let effects: Vec<&str> = rule.consents.iter().map(|it| it.name()).collect();
+        let effects = format!("effects {}", effects.join(", "));
+        out.push_str(&line(
+            rule.kind,
+            &effects,
+            rule.reason.as_deref(),
+            &rule.place.to_string(),
+        ));
+    }
+    for rule in own.calls() {
+        let subject = escape(&rule.subject.to_string());
+        out.push_str(&line(
+            rule.kind,
+            &subject,
+            rule.reason.as_deref(),
+            &rule.place.to_string(),
+        ));
+    }
     for rule in rules::all() {
         out.push_str(&format!(
             "{:<26} {:<5} {}\n{:33}{}\n",
@@ -35,6 +72,18 @@ fn list(json: bool) {
         ));
     }
     print(&out);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(kind: RuleKind, subject: &str, reason: Option<&str>, place: &str) -> String {
+    let reason = reason.map(|reason| format!(": {}", escape(reason)));
+    format!(
+        "{:<26} {:<5} {subject}{}\n{:33}{place}\n",
+        "yours",
+        kind_word(kind),
+        reason.unwrap_or_default(),
+        ""
+    )
 }
 
 fn object(rule: &'static Rule) -> Value {
@@ -49,6 +98,41 @@ fn object(rule: &'static Rule) -> Value {
     })
 }
 
+fn of_call(rule: &CallRule) -> Value {
+    json!({
+        "answer": kind_word(rule.kind),
+        "about": rule.subject.to_string(),
+        "preset": rule.preset.map(|preset| preset.name()),
+        "workdir": rule.workdir.as_ref().map(|root| root.path().to_string_lossy()),
+        "reason": rule.reason,
+        "matches": rule.matches,
+        "spares": rule.spares,
+        "file": rule.place.file,
+        "line": rule.place.line,
+    })
+}
+
+fn of_spawn(rule: &SpawnRule) -> Value {
+    let effects: Vec<&str> = rule.consents.iter().map(|it| it.name()).collect();
+    json!({
+        "answer": kind_word(rule.kind),
+        "effects": effects,
+        "preset": rule.preset.map(|preset| preset.name()),
+        "workdir": rule.workdir.as_ref().map(|root| root.path().to_string_lossy()),
+        "reason": rule.reason,
+        "file": rule.place.file,
+        "line": rule.place.line,
+    })
+}
+
+fn kind_word(kind: RuleKind) -> &'static str {
+    match kind {
+        RuleKind::Allow => "allow",
+        RuleKind::Ask => "ask",
+        RuleKind::Deny => "deny",
+    }
+}
+
 fn word(answer: Answer) -> &'static str {
     match answer {
         Answer::Allow => "allow",
@@ -57,31 +141,82 @@ fn word(answer: Answer) -> &'static str {
     }
 }
 
-fn test(json: bool) -> ExitCode {
+fn test(json: bool) -> Result<ExitCode, RunError> {
+    let own = look()?.rules(None)?;
+    let own_examples = person_examples(&own);
+    let own_failed: Vec<_> = own_examples.iter().filter(|it| !it.holds).collect();
     let failures = failing();
-    let (rules, examples) = (rules::all().count(), examples().count());
+    let rules = rules::all().count() + own.calls().len();
+    let examples = examples().count() + own_examples.len();
     if json {
-        print_json(&json!({ "rules": rules, "examples": examples, "failures": failures }));
+        print_json(&json!({
+            "rules": rules, "examples": examples, "failures": failures, "own_failures": own_failed,
+        }));
     } else {
-        for failed in &failures {
-            let what = match failed.expected {
+        let told = |name: &str, expected: Expected, example: &str| {
+            let what = match expected {
                 Expected::Match => "doesn't speak about",
                 Expected::Spare => "speaks about",
             };
-            print(&format!(
-                "{} {what}: {}\n",
-                failed.rule,
-                failed.example.escape_debug()
-            ));
+            print(&format!("{name} {what}: {}\n", example.escape_debug()));
+        };
+        for failed in &own_failed {
+            told(&failed.place.to_string(), failed.expected, &failed.example);
         }
-        let failed = failures.len();
+        for failed in &failures {
+            told(failed.rule, failed.expected, failed.example);
+        }
+        let failed = failures.len() + own_failed.len();
         print(&format!(
             "{rules} rules, {examples} examples, {failed} failed\n"
         ));
     }
-    if failures.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(FAILED)
+    Ok(code(failures.is_empty() && own_failed.is_empty()))
+}
+
+fn code(is_well: bool) -> ExitCode {
+    match is_well {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(FAILED),
     }
+}
+
+/// Says everything that is wrong or odd about a file of rules.
+fn lint(file: Option<&Path>, json: bool) -> Result<ExitCode, RunError> {
+    let Some(read) = look()?.rules_text(file)? else {
+        match json {
+            true => print_json(&json!({ "file": null, "rules": 0, "faults": [], "oddities": [] })),
+            false => print("there is no rules.toml of yours\n"),
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let checked = Own::check(&read.shown, &read.text);
+    let (count, faults, odd): (usize, Vec<Refusal>, Vec<Oddity>) = match &checked {
+        Ok(rules) => {
+            let count = rules.spawn().len() + rules.calls().len();
+            (count, Vec::new(), oddities(rules))
+        }
+        Err(faults) => (0, faults.clone(), Vec::new()),
+    };
+    if json {
+        print_json(&json!({
+            "file": read.shown, "rules": count, "faults": faults, "oddities": odd,
+        }));
+        return Ok(code(faults.is_empty() && odd.is_empty()));
+    }
+    for fault in &faults {
+        print(&format!(
+            "{}: {}\n  {}\n",
+            fault.code, fault.reason, fault.fix
+        ));
+    }
+    for odd in &odd {
+        print(&format!("{}: {}: {}\n", odd.kind, odd.place, odd.text));
+    }
+    print(&format!(
+        "{count} rules, {} faults, {} that are odd\n",
+        faults.len(),
+        odd.len()
+    ));
+    Ok(code(faults.is_empty() && odd.is_empty()))
 }

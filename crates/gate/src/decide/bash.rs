@@ -11,9 +11,9 @@ use std::path::Path;
 use deputize_authority::{Consent, Level, Mode, Set};
 use deputize_shell::{Answer, User, World};
 
-use super::judge::{Judge, Pass, Question, Refuse, Stop};
+use super::judge::{Basis, Judge, Pass, Question, Refuse, Stop};
 use super::{Context, admin, paths, start};
-use crate::rule::{self, Rule};
+use crate::rule;
 use crate::{Bound, BoundLaunch, Class, Contained, Effect, Fact, Means, Query, Reading, shell};
 
 /// Rules of the reading that a question repeats.
@@ -93,6 +93,7 @@ fn read(judge: &mut Judge<'_>, command: &str) -> deputize_shell::Verdict {
     let verdict = deputize_shell::judge(&analysis);
     judge.effects.extend(shell::effects(&analysis));
     judge.reading = Some(Reading::of(&analysis, &verdict));
+    judge.analysis = Some(analysis);
     verdict
 }
 
@@ -109,27 +110,27 @@ fn all_commands(judge: &Judge<'_>) -> Result<(), Stop> {
 }
 
 /// Containment, the reading's denial, approval, or the reasons to ask.
-fn stance(
-    judge: &Judge<'_>,
-    read: &deputize_shell::Verdict,
-) -> Result<(&'static Rule, Contained), Refuse> {
+fn stance(judge: &Judge<'_>, read: &deputize_shell::Verdict) -> Result<(Basis, Contained), Refuse> {
     let context = judge.context;
     let mut reasons = uncontained(context);
     if reasons.is_empty() && matches!(context.grant.mode(), Mode::AutoEdit | Mode::AutoAll) {
-        return Ok((&rule::BASH_CONTAINED, Contained::Yes));
+        return Ok(((&rule::BASH_CONTAINED).into(), Contained::Yes));
     }
     if reaches_the_folder(context) {
         denied_by_reading(read)?;
     }
     match context.grant.mode() {
         Mode::AutoAll if read.answer == Answer::Allow => {
-            return Ok((&rule::BASH_PROVEN, Contained::No));
+            return Ok(((&rule::BASH_PROVEN).into(), Contained::No));
         }
-        Mode::AutoAll => return Ok((&rule::BASH_AUTO, Contained::No)),
+        Mode::AutoAll => return Ok(((&rule::BASH_AUTO).into(), Contained::No)),
         Mode::AutoEdit if context.approved.contains(&Consent::Shell) => {
-            return Ok((&rule::BASH_APPROVED, Contained::No));
+            return Ok(((&rule::BASH_APPROVED).into(), Contained::No));
         }
         Mode::Explore | Mode::Ask | Mode::AutoEdit => {}
+    }
+    if let Some(basis) = judge.allowed_line() {
+        return Ok((basis, Contained::No));
     }
     if reasons.is_empty() {
         reasons.push("this mode asks about each command".to_owned());
@@ -140,7 +141,7 @@ fn stance(
         .map(|voice| shell::Spoken::of(voice).reason);
     reasons.extend(spoke.take(SHOWN_REASONS));
     Err(Refuse::Ask(Question {
-        rule: &rule::BASH_ASK,
+        rule: (&rule::BASH_ASK).into(),
         reasons,
     }))
 }

@@ -46,7 +46,7 @@ pub(crate) fn judge(judge: &mut Judge<'_>, launch: &Launch, facts: &[Fact]) -> R
     granted(judge, launch)?;
     start::contained(judge)?;
     Ok(Pass {
-        rule: &rule::EXEC_CONTAINED,
+        rule: (&rule::EXEC_CONTAINED).into(),
         contained: Contained::Yes,
         bound: Bound::Launch(BoundLaunch {
             cwd,

@@ -45,12 +45,12 @@ pub(crate) fn judge(judge: &mut Judge<'_>, look: &GitLook, facts: &[Fact]) -> Re
     } else {
         let reason = "git would run where it can change the workspace itself";
         return Err(Refuse::Ask(Question {
-            rule: &rule::GIT_ASK,
+            rule: (&rule::GIT_ASK).into(),
             reasons: vec![reason.to_owned()],
         }));
     };
     Ok(Pass {
-        rule,
+        rule: rule.into(),
         contained: Contained::No,
         bound: Bound::Launch(BoundLaunch {
             cwd,

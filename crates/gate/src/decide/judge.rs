@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use deputize_authority::{Root, SecretRules, Set, Tool};
+use deputize_authority::{Root, RuleKind, SecretRules, Set, Tool, Use};
+use deputize_shell::Analysis;
 
 use super::{Context, bash, exec, git, paths, write};
 use crate::effect::shown;
 use crate::explain::{Step, StepOutcome};
+use crate::heard::{Cover, Ear, Heard};
 use crate::rule::{self, Rule};
 use crate::{
     Allowed, Asked, Bound, Call, CallError, Change, Contained, Denied, Effect, Fact, Reading,
@@ -37,7 +39,7 @@ pub(crate) enum Scope {
 /// What the principal would have to decide.
 #[derive(Debug)]
 pub(crate) struct Question {
-    pub(crate) rule: &'static Rule,
+    pub(crate) rule: RuleRef,
     pub(crate) reasons: Vec<String>,
 }
 
@@ -93,9 +95,33 @@ impl From<CallError> for Stop {
     }
 }
 
+/// The rule that an allowance rests on, and what it says.
+pub(crate) struct Basis {
+    rule: RuleRef,
+    says: String,
+}
+
+impl From<&'static Rule> for Basis {
+    fn from(rule: &'static Rule) -> Self {
+        Self {
+            rule: rule.into(),
+            says: rule.says.to_owned(),
+        }
+    }
+}
+
+impl From<&Heard<'_>> for Basis {
+    fn from(heard: &Heard<'_>) -> Self {
+        Self {
+            rule: heard.named(),
+            says: heard.says(),
+        }
+    }
+}
+
 /// What an allowed call rests on.
 pub(crate) struct Pass {
-    pub(crate) rule: &'static Rule,
+    pub(crate) rule: Basis,
     pub(crate) contained: Contained,
     pub(crate) bound: Bound,
 }
@@ -106,12 +132,21 @@ pub(crate) struct Judge<'a> {
     pub(crate) steps: Vec<Step>,
     pub(crate) notes: Vec<String>,
     pub(crate) reading: Option<Reading>,
+    /// What a command line would do, when the call is one and got as far.
+    pub(crate) analysis: Option<Analysis>,
+    roots: Vec<String>,
+    home: String,
 }
 
 impl<'a> Judge<'a> {
     pub(crate) fn new(context: &'a Context<'a>) -> Self {
+        let workspace = context.grant.workspace().path().to_string_lossy();
+        let home = context.home.map(Path::to_string_lossy);
         Self {
             context,
+            analysis: None,
+            roots: vec![workspace.into_owned()],
+            home: home.map_or_else(|| "/".to_owned(), Into::into),
             effects: Vec::new(),
             steps: Vec::new(),
             notes: Vec::new(),
@@ -120,11 +155,16 @@ impl<'a> Judge<'a> {
     }
 
     pub(crate) fn verdict(&mut self, call: Call, facts: &[Fact]) -> Verdict {
-        match self.judge(&call, facts) {
+        let outcome = self.judge(&call, facts);
+        match self.heeding(&call, outcome) {
             Ok(pass) => {
-                self.passed(pass.rule, pass.rule.says.to_owned());
+                self.steps.push(Step {
+                    rule: pass.rule.rule.clone(),
+                    outcome: StepOutcome::Pass,
+                    text: pass.rule.says,
+                });
                 Verdict::Allow(Allowed {
-                    rule: pass.rule.into(),
+                    rule: pass.rule.rule,
                     contained: pass.contained,
                     effects: std::mem::take(&mut self.effects),
                     notes: std::mem::take(&mut self.notes),
@@ -133,12 +173,12 @@ impl<'a> Judge<'a> {
             }
             Err(Refuse::Ask(Question { rule, reasons })) => {
                 self.steps.push(Step {
-                    rule: rule.into(),
+                    rule: rule.clone(),
                     outcome: StepOutcome::Ask,
                     text: reasons.join("; "),
                 });
                 Verdict::Ask(Asked {
-                    rule: rule.into(),
+                    rule,
                     reasons,
                     effects: std::mem::take(&mut self.effects),
                 })
@@ -155,6 +195,77 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// The same outcome, made stricter where a rule of the person's says so.
+    fn heeding(&self, call: &Call, outcome: Result<Pass, Refuse>) -> Result<Pass, Refuse> {
+        if matches!(outcome, Err(Refuse::Deny(_))) {
+            return outcome;
+        }
+        match self.heard(call) {
+            Some(heard) if heard.kind() == RuleKind::Deny => Err(Stop::new(
+                heard.named(),
+                heard.says(),
+                "Leave it as it is, and say in your answer what a person would have to do",
+            )
+            .into()),
+            Some(heard) if heard.kind() == RuleKind::Ask && outcome.is_ok() => {
+                Err(Refuse::Ask(Question {
+                    rule: heard.named(),
+                    reasons: vec![heard.says()],
+                }))
+            }
+            _ => outcome,
+        }
+    }
+
+    /// The strictest rule of the person's that speaks about a call.
+    fn heard(&self, call: &Call) -> Option<Heard<'_>> {
+        let ear = self.ear();
+        let line = self
+            .analysis
+            .as_ref()
+            .and_then(|line| ear.about_line(line, Cover::Everything));
+        let meant = call.path().and_then(|path| self.context.resolve(path).ok());
+        let meant = meant.map(|path| (path, used(call)));
+        let landed = self.effects.iter().filter_map(|effect| match effect {
+            Effect::Read { path, .. } => Some((path.clone(), Use::Read)),
+            Effect::Write { path, .. } => Some((path.clone(), Use::Write)),
+            _ => None,
+        });
+        let paths = meant.into_iter().chain(landed);
+        let paths = paths.filter_map(|(path, used)| ear.about_path(&path.to_string_lossy(), used));
+        ear.about_tool(call.tool())
+            .into_iter()
+            .chain(line)
+            .chain(paths)
+            .max_by_key(Heard::kind)
+    }
+
+    /// A rule of the person's that allows a command line in whole.
+    pub(crate) fn allowed_line(&self) -> Option<Basis> {
+        let heard = self
+            .ear()
+            .about_line(self.analysis.as_ref()?, Cover::Everything)?;
+        (heard.kind() == RuleKind::Allow).then(|| Basis::from(&heard))
+    }
+
+    /// A rule of the person's that allows a change of a path by a tool.
+    pub(crate) fn allowed_change(&self, tool: Tool, path: &Path) -> Option<Basis> {
+        let ear = self.ear();
+        let heard = ear
+            .about_path(&path.to_string_lossy(), Use::Write)
+            .or_else(|| ear.about_tool(tool))?;
+        (heard.kind() == RuleKind::Allow).then(|| Basis::from(&heard))
+    }
+
+    fn ear(&self) -> Ear<'_> {
+        Ear {
+            rules: self.context.rules,
+            preset: Some(self.context.grant.preset()),
+            roots: &self.roots,
+            home: &self.home,
+        }
+    }
+
     fn judge(&mut self, call: &Call, facts: &[Fact]) -> Result<Pass, Refuse> {
         self.granted(call.tool())?;
         self.passed(
@@ -166,8 +277,10 @@ impl<'a> Judge<'a> {
             Call::Exec(launch) => Ok(exec::judge(self, launch, facts)?),
             Call::Bash { command, .. } => bash::judge(self, command, facts),
             Call::Git(look) => git::judge(self, look, facts),
-            Call::Write { path, .. } => write::judge(self, path, Change::Replace, facts),
-            Call::Edit { path, .. } => write::judge(self, path, Change::Edit, facts),
+            Call::Write { path, .. } => {
+                write::judge(self, call.tool(), path, Change::Replace, facts)
+            }
+            Call::Edit { path, .. } => write::judge(self, call.tool(), path, Change::Edit, facts),
             Call::Read { .. }
             | Call::Ls { .. }
             | Call::Find { .. }
@@ -278,6 +391,14 @@ impl<'a> Judge<'a> {
             outcome: StepOutcome::Pass,
             text,
         });
+    }
+}
+
+/// What a file tool uses its path for.
+fn used(call: &Call) -> Use {
+    match call {
+        Call::Write { .. } | Call::Edit { .. } => Use::Write,
+        _ => Use::Read,
     }
 }
 

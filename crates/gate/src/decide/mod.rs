@@ -12,7 +12,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use deputize_authority::{Consent, Grant, Level, Promise};
+use deputize_authority::{CallRule, Consent, Grant, Level, Promise};
 
 pub use admit::admit;
 
@@ -33,6 +33,8 @@ pub struct Context<'a> {
     pub held: &'a [Promise],
     /// What a person approved for the whole run.
     pub approved: &'a [Consent],
+    /// The person's own rules about calls.
+    pub rules: &'a [CallRule],
 }
 
 impl Context<'_> {

@@ -31,7 +31,7 @@ pub(crate) fn judge(judge: &mut Judge<'_>, call: &Call, facts: &[Fact]) -> Resul
         note_links(judge, fact);
     }
     Ok(Pass {
-        rule: &rule::READ_ALLOWED,
+        rule: (&rule::READ_ALLOWED).into(),
         contained: Contained::No,
         bound: Bound::Path(BoundPath {
             path,

@@ -2,9 +2,11 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use deputize_authority::{Consent, Level, Mode, Promise, ProtectedKind, Root, protected_kind};
+use deputize_authority::{
+    Consent, Level, Mode, Promise, ProtectedKind, Root, Tool, protected_kind,
+};
 
-use super::judge::{Judge, Pass, Question, Refuse, Scope, Stop, scope};
+use super::judge::{Basis, Judge, Pass, Question, Refuse, Scope, Stop, scope};
 use super::paths;
 use crate::effect::shown;
 use crate::rule::{self, Rule};
@@ -12,6 +14,7 @@ use crate::{Bound, BoundPath, Change, Contained, Effect, Fact, Fresh, Identity, 
 
 pub(crate) fn judge(
     judge: &mut Judge<'_>,
+    tool: Tool,
     written: &str,
     change: Change,
     facts: &[Fact],
@@ -57,7 +60,7 @@ pub(crate) fn judge(
         change,
     }];
     contained(judge)?;
-    let (rule, contained) = stance(judge, &target)?;
+    let (rule, contained) = stance(judge, tool, &target)?;
     Ok(Pass {
         rule,
         contained,
@@ -195,23 +198,28 @@ fn contained(judge: &Judge<'_>) -> Result<(), Stop> {
 }
 
 /// A copy, an approval, or the reason to ask.
-fn stance(judge: &Judge<'_>, target: &Path) -> Result<(&'static Rule, Contained), Refuse> {
+fn stance(judge: &Judge<'_>, tool: Tool, target: &Path) -> Result<(Basis, Contained), Refuse> {
     let context = judge.context;
     let workspace = context.grant.workspace();
     let is_in_a_copy = workspace.mode.is_copy() && target.starts_with(workspace.path());
     let reason = match context.grant.mode() {
         Mode::Explore | Mode::Ask => "this mode asks about each change".to_owned(),
         Mode::AutoEdit | Mode::AutoAll if is_in_a_copy => {
-            return Ok((&rule::WRITE_CONTAINED, Contained::Yes));
+            return Ok(((&rule::WRITE_CONTAINED).into(), Contained::Yes));
         }
-        Mode::AutoAll => return Ok((&rule::WRITE_AUTO, Contained::No)),
+        Mode::AutoAll => return Ok(((&rule::WRITE_AUTO).into(), Contained::No)),
         Mode::AutoEdit if context.approved.contains(&Consent::Write) => {
-            return Ok((&rule::WRITE_APPROVED, Contained::No));
+            return Ok(((&rule::WRITE_APPROVED).into(), Contained::No));
         }
         Mode::AutoEdit => format!("it changes `{}` itself, not a copy", shown(target)),
     };
+    if context.grant.mode() != Mode::Explore
+        && let Some(basis) = judge.allowed_change(tool, target)
+    {
+        return Ok((basis, Contained::No));
+    }
     Err(Refuse::Ask(Question {
-        rule: &rule::WRITE_ASK,
+        rule: (&rule::WRITE_ASK).into(),
         reasons: vec![reason],
     }))
 }

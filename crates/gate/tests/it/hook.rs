@@ -23,6 +23,7 @@ fn absent(_: &str) -> Option<Opinion> {
 
 fn seat(host: Option<Host>, on_ask: OnAsk) -> Seat {
     Seat {
+        rules: Vec::new(),
         host,
         roots: Vec::new(),
         home: "/home/u".to_owned(),

@@ -303,6 +303,7 @@ fn context<'a>(grant: &'a Grant, boundary: Level, held: &'a [Promise]) -> Contex
         boundary,
         held,
         approved: &[],
+        rules: &[],
     }
 }
 

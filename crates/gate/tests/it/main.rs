@@ -14,6 +14,7 @@ mod hook;
 mod hostile_git;
 mod laws;
 mod paths;
+mod person_rules;
 mod repository;
 mod sealed;
 mod world;

@@ -175,6 +175,7 @@ impl Repository {
             boundary: Level::Full,
             held: &Promise::ALL,
             approved: &[],
+            rules: &[],
         };
         let workspace = grant.workspace();
         let folder = Fact::Path(PathFact {

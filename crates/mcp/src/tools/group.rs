@@ -41,8 +41,8 @@ impl Groups {
     /// The chain that a run is a step of.
     pub(crate) fn of(&self, run: &RunId) -> Option<Chain> {
         let chains = lock(&self.0);
-        let found = chains.iter().map(|chain| lock(chain).clone());
-        found.filter(|chain| chain.runs.contains(run)).next_back()
+        let mut found = chains.iter().map(|chain| lock(chain).clone());
+        found.rfind(|chain| chain.runs.contains(run))
     }
 }
 

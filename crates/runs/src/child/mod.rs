@@ -20,7 +20,8 @@ use std::sync::Arc;
 use deputize_agent::{CancelReason, RunResult, Schema};
 use deputize_authority::preflight::{self, Granted, ModelPrice, RunRequest};
 use deputize_authority::{
-    Approval, Ask, Budget, Channel, Consent, Grant, Preset, Refusal, Settled, Untrusted, settle,
+    Approval, Ask, Budget, Channel, Consent, Grant, Preset, Refusal, Rules, Settled, Untrusted,
+    settle,
 };
 use deputize_boundary::{BoundaryPlan, HostFacts, Toolchain};
 use deputize_model::{Dearer, Edge, ModelClient, Price};
@@ -77,6 +78,7 @@ pub struct Child {
     plan: BoundaryPlan,
     schema: Option<Schema>,
     settled: Settled,
+    rules: Rules,
 }
 
 /// What a dry run and a card show.
@@ -187,6 +189,7 @@ impl Child {
             plan,
             schema,
             settled,
+            rules,
         })
     }
 

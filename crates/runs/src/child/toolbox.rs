@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use deputize_agent::{CallOutcome, Claim, Decision, Finding, Finished};
-use deputize_authority::{Approval, Consent, Grant, Level, Refusal, Untrusted};
+use deputize_authority::{Approval, Consent, Grant, Level, Refusal, Rules, Untrusted};
 use deputize_boundary::HostFacts;
 use deputize_egress::HeldPorts;
 use deputize_gate::{Call, Contained, Context, Sealed, Verdict, admit, decide, queries};
@@ -32,6 +32,8 @@ pub(super) struct Toolbox {
     pub(super) run: PathBuf,
     /// What a person agreed to for this run.
     approved: Vec<Consent>,
+    /// The person's rules.
+    rules: Rules,
     /// What the run stands on, from the first call that needs it.
     pub(super) footing: Footing,
     /// What file tools said that they changed.
@@ -79,6 +81,7 @@ impl Toolbox {
             grant: child.granted.grant.clone(),
             host: child.host.clone(),
             run: run.to_owned(),
+            rules: child.rules.clone(),
             approved: approvals
                 .iter()
                 .flat_map(|approval| approval.effects.iter().copied())
@@ -125,6 +128,7 @@ impl Toolbox {
             boundary,
             held,
             approved: &self.approved,
+            rules: self.rules.calls(),
         }
     }
 

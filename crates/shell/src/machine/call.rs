@@ -37,14 +37,46 @@ impl Machine<'_> {
         let Some((first, args)) = argv.split_first() else {
             return Out::empty();
         };
-        if self.steps.len() < crate::limits::MAX_EFFECTS {
-            self.steps.push(Step {
-                depth: self.depth.saturating_sub(1),
-                words: argv.iter().take(64).map(Field::shown).collect(),
-                span: self.span.clone(),
-            });
-        }
+        let before = self.current;
+        self.current = self.note(argv, state);
         self.by = first.shown();
+        let out = self.dispatch(first, args, argv, state);
+        self.current = before;
+        out
+    }
+
+    /// Lists a command, and says where.
+    fn note(&mut self, argv: &[Field], state: &State) -> Option<usize> {
+        if self.steps.len() >= crate::limits::MAX_EFFECTS {
+            return None;
+        }
+        let shown = || argv.iter().take(64);
+        let is_function = argv
+            .first()
+            .and_then(Field::known)
+            .is_some_and(|name| state.functions.contains_key(name.as_ref()));
+        self.steps.push(Step {
+            depth: self.depth.saturating_sub(1),
+            words: shown().map(Field::shown).collect(),
+            literal: shown()
+                .map(|word| !word.has_glob() && word.known().is_some())
+                .collect(),
+            parent: self.current,
+            cwd: state.cwd.clone(),
+            plain: !is_function && !state.sets_variables,
+            span: self.span.clone(),
+        });
+        Some(self.steps.len() - 1)
+    }
+
+    /// Finds out what a command is, and follows it.
+    fn dispatch(
+        &mut self,
+        first: &Field,
+        args: &[Field],
+        argv: &[Field],
+        state: &mut State,
+    ) -> Out {
         if first.has_glob() {
             self.pattern_name(argv, state);
             return Out::Unknown(Taint::NONE);

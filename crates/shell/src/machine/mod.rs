@@ -43,6 +43,8 @@ pub(crate) struct Machine<'w> {
     by: String,
     certainty: Certainty,
     unwrapped: Option<String>,
+    /// The command whose arguments are looked at.
+    current: Option<usize>,
     /// Functions that are being followed.
     pub(crate) calls: Vec<String>,
     /// Whether the text that is walked is the line itself, whose spans count.
@@ -69,6 +71,7 @@ pub(crate) fn analyse(line: &str, world: &World) -> Analysis {
         by: String::new(),
         certainty: Certainty::Followed,
         unwrapped: None,
+        current: None,
         calls: Vec::new(),
         outermost: true,
         source: line.to_owned(),
@@ -152,6 +155,7 @@ impl Machine<'_> {
             by: self.by.clone(),
             certainty: self.certainty,
             unwrapped: self.unwrapped.clone(),
+            step: self.current,
         });
     }
 

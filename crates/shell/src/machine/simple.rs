@@ -79,6 +79,7 @@ impl Machine<'_> {
             for part in &parts {
                 state.restore(part.name, &before);
             }
+            state.sets_variables = before.sets_variables;
         }
     }
 

@@ -54,6 +54,8 @@ pub(crate) struct State {
     pub(crate) made: BTreeSet<String>,
     /// Whether this line changed where programs are looked for.
     pub(crate) search_changed: bool,
+    /// Whether this line set any variable.
+    pub(crate) sets_variables: bool,
 }
 
 impl State {
@@ -78,6 +80,7 @@ impl State {
             readers: BTreeMap::new(),
             made: BTreeSet::new(),
             search_changed: false,
+            sets_variables: false,
         }
     }
 
@@ -163,12 +166,14 @@ impl State {
 
     /// Above the limit a variable is forgotten: reading it gives something unknown.
     fn put(&mut self, name: &str, value: Value) {
+        self.sets_variables = true;
         if self.vars.len() < MAX_VARIABLES || self.vars.contains_key(name) {
             self.vars.insert(name.to_owned(), value);
         }
     }
 
     pub(crate) fn unset(&mut self, name: &str) {
+        self.sets_variables = true;
         self.vars.insert(name.to_owned(), Value::Unset);
     }
 
@@ -291,6 +296,7 @@ impl State {
             self.functions.insert(name.clone(), Rc::clone(body));
         }
         self.search_changed |= other.search_changed;
+        self.sets_variables |= other.sets_variables;
     }
 
     /// Forgets the named variables: a loop may change them.

@@ -1,5 +1,5 @@
-//! Rules that a person wrote beforehand: which effects may begin without a question, and which never
-//! (S4).
+//! Rules that a person wrote beforehand: which effects may begin without a question and which never
+//! (S4), and which commands, paths, hosts and tools are allowed, asked about or denied (G6).
 //!
 //! ```toml
 //! [[allow]]
@@ -10,6 +10,16 @@
 //!
 //! [[deny]]
 //! effects = ["write"]
+//!
+//! [[allow]]
+//! exact = "cargo test"            # these arguments and no others
+//!
+//! [[ask]]
+//! command = "git push"            # whatever its arguments
+//!
+//! [[deny]]
+//! path = "migrations/**"
+//! for = ["write", "delete"]       # every use when absent
 //! ```
 //!
 //! # Trust
@@ -17,13 +27,16 @@
 //! typed. A project's file is none of them. What a file doesn't say exactly is an error, not a
 //! guess: a misspelt `deny` must not pass as nothing.
 
-use std::ops::Range;
+mod call;
+mod read;
+mod words;
+
 use std::path::Path;
 
-use serde::Deserialize;
-use toml::Spanned;
+pub use call::{CallRule, PathPattern, Subject, Use};
 
-use crate::{Consent, Covers as _, Place, Preset, Refusal, Root, escape};
+use crate::{Consent, Covers as _, Place, Preset, Refusal, Root};
+use read::Reader;
 
 /// The largest file of rules: far beyond what a person writes.
 pub const MAX_RULES_BYTES: usize = 64 << 10;
@@ -35,15 +48,17 @@ pub const MAX_RULES: usize = 256;
 const MAX_REASON_BYTES: usize = 200;
 
 /// What a rule does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RuleKind {
     /// No question is needed.
     Allow,
+    /// A person is asked each time.
+    Ask,
     /// No answer helps.
     Deny,
 }
 
-/// One rule.
+/// One rule about what a child may begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     /// What it does.
@@ -62,24 +77,9 @@ pub struct Rule {
 
 /// All rules that apply, in the order of their files and lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rules(Vec<Rule>);
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFile {
-    #[serde(default)]
-    allow: Vec<Spanned<RawRule>>,
-    #[serde(default)]
-    deny: Vec<Spanned<RawRule>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRule {
-    effects: Spanned<Vec<Spanned<String>>>,
-    preset: Option<Spanned<String>>,
-    workdir: Option<Spanned<String>>,
-    reason: Option<Spanned<String>>,
+pub struct Rules {
+    spawn: Vec<Rule>,
+    calls: Vec<CallRule>,
 }
 
 impl Rules {
@@ -88,13 +88,22 @@ impl Rules {
     /// # Errors
     /// `rules_invalid`, with file, line and column of the first fault.
     pub fn parse(file: &str, text: &str) -> Result<Self, Refusal> {
+        Self::check(file, text).map_err(|faults| faults[0].clone())
+    }
+
+    /// Reads a file of rules, and tells every fault of it.
+    ///
+    /// # Errors
+    /// `rules_invalid` or `rule_open_ended`, each with file, line and column; at least one.
+    pub fn check(file: &str, text: &str) -> Result<Self, Vec<Refusal>> {
         Reader { file, text }.rules()
     }
 
     /// These rules and then those.
     #[must_use]
     pub fn and(mut self, more: Self) -> Self {
-        self.0.extend(more.0);
+        self.spawn.extend(more.spawn);
+        self.calls.extend(more.calls);
         self
     }
 
@@ -103,11 +112,23 @@ impl Rules {
     #[must_use]
     pub fn about(&self, consent: Consent, preset: Preset, workdir: &Path) -> Option<&Rule> {
         let first = |kind: RuleKind| {
-            self.0
+            self.spawn
                 .iter()
                 .find(|rule| rule.kind == kind && rule.is_about(consent, preset, workdir))
         };
         first(RuleKind::Deny).or_else(|| first(RuleKind::Allow))
+    }
+
+    /// The rules about what a child may begin with.
+    #[must_use]
+    pub fn spawn(&self) -> &[Rule] {
+        &self.spawn
+    }
+
+    /// The rules about calls.
+    #[must_use]
+    pub fn calls(&self) -> &[CallRule] {
+        &self.calls
     }
 }
 
@@ -118,111 +139,6 @@ impl Rule {
             .as_ref()
             .is_none_or(|root| Root::new(workdir).is_some_and(|workdir| root.covers(&workdir)));
         here && self.consents.contains(&consent) && self.preset.is_none_or(|named| named == preset)
-    }
-}
-
-struct Reader<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
-impl Reader<'_> {
-    fn rules(&self) -> Result<Rules, Refusal> {
-        if self.text.len() > MAX_RULES_BYTES {
-            return Err(self.fault(0, &format!("it has more than {MAX_RULES_BYTES} bytes")));
-        }
-        let raw: RawFile = toml::from_str(self.text).map_err(|error| {
-            self.fault(error.span().map_or(0, |span| span.start), error.message())
-        })?;
-        let rules = (raw.allow.iter().map(|rule| (RuleKind::Allow, rule)))
-            .chain(raw.deny.iter().map(|rule| (RuleKind::Deny, rule)))
-            .map(|(kind, rule)| self.rule(kind, rule))
-            .collect::<Result<Vec<Rule>, _>>()?;
-        if rules.len() > MAX_RULES {
-            return Err(self.fault(0, &format!("it has more than {MAX_RULES} rules")));
-        }
-        Ok(Rules(rules))
-    }
-
-    fn rule(&self, kind: RuleKind, raw: &Spanned<RawRule>) -> Result<Rule, Refusal> {
-        let fields = raw.get_ref();
-        let consents = fields
-            .effects
-            .get_ref()
-            .iter()
-            .map(|name| {
-                name.get_ref().parse().map_err(|_| {
-                    let known: Vec<&str> = Consent::ALL.into_iter().map(Consent::name).collect();
-                    let what = format!(
-                        "no effect is named `{}`; there are {}",
-                        escape(name.get_ref()),
-                        known.join(", ")
-                    );
-                    self.fault_at(name.span(), &what)
-                })
-            })
-            .collect::<Result<Vec<Consent>, _>>()?;
-        if consents.is_empty() {
-            return Err(self.fault_at(fields.effects.span(), "the rule names no effect"));
-        }
-        let preset = self.read(fields.preset.as_ref(), "no such preset", |name| {
-            name.parse().ok()
-        })?;
-        let absolute = "not an absolute path without `.` and `..`";
-        let workdir = self.read(fields.workdir.as_ref(), absolute, |path| Root::new(path))?;
-        let too_long = "the reason is too long";
-        let reason = self.read(fields.reason.as_ref(), too_long, |reason| {
-            (reason.len() <= MAX_REASON_BYTES).then(|| reason.to_owned())
-        })?;
-        Ok(Rule {
-            kind,
-            consents,
-            preset,
-            workdir,
-            reason,
-            place: Place {
-                file: self.file.to_owned(),
-                line: self.position(raw.span().start).0,
-            },
-        })
-    }
-
-    fn read<T>(
-        &self,
-        field: Option<&Spanned<String>>,
-        otherwise: &str,
-        read: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, Refusal> {
-        field
-            .map(|field| {
-                let text = field.get_ref();
-                read(text).ok_or_else(|| {
-                    self.fault_at(field.span(), &format!("`{}`: {otherwise}", escape(text)))
-                })
-            })
-            .transpose()
-    }
-
-    fn fault_at(&self, span: Range<usize>, what: &str) -> Refusal {
-        self.fault(span.start, what)
-    }
-
-    fn fault(&self, at: usize, what: &str) -> Refusal {
-        let (line, column) = self.position(at);
-        Refusal::new(
-            "rules_invalid",
-            "rules",
-            format!("{}:{line}:{column}: {}", escape(self.file), escape(what)),
-            "correct the file; nothing in it holds until then, and nothing was started",
-        )
-    }
-
-    /// Line and column of a byte, both counted from 1.
-    fn position(&self, at: usize) -> (usize, usize) {
-        let before = &self.text[..self.text.floor_char_boundary(at)];
-        let line = before.matches('\n').count() + 1;
-        let column = before.chars().rev().take_while(|it| *it != '\n').count() + 1;
-        (line, column)
     }
 }
 
@@ -309,7 +225,7 @@ effects = [\"write\", \"network\"]
             (
                 "[[allow]]\npreset = \"general\"",
                 "r:1:1: ",
-                "missing field `effects`",
+                "the rule says nothing about what",
             ),
             (
                 "[[allow]]\neffects = [\"write\"]\nfolder = \"/x\"",
@@ -361,5 +277,93 @@ effects = [\"write\", \"network\"]
         for text in [long, many] {
             assert_eq!(Rules::parse("r", &text).unwrap_err().code, "rules_invalid");
         }
+    }
+
+    /// G6: a rule about calls is about one thing, and its faults have a place too.
+    #[test]
+    fn call_rules_are_read_and_their_faults_have_a_place() {
+        let rules = Rules::parse(
+            "r",
+            "[[deny]]\ncommand = \"git push\"\n[[allow]]\nexact = \"cargo test\"\nmatches = [\"cargo test\"]",
+        )
+        .unwrap();
+        let read: Vec<_> = rules
+            .calls()
+            .iter()
+            .map(|rule| (rule.kind, rule.place.line))
+            .collect();
+        assert_eq!(read, [(RuleKind::Deny, 1), (RuleKind::Allow, 3)]);
+        for (text, code, place, what) in [
+            (
+                "[[allow]]\ncommand = \"sudo\"",
+                "rule_open_ended",
+                "r:2:11: ",
+                "`sudo` with whatever",
+            ),
+            (
+                "[[allow]]\ntool = \"bash\"",
+                "rule_open_ended",
+                "r:2:8: ",
+                "whatever it is told",
+            ),
+            (
+                "[[ask]]\neffects = [\"write\"]",
+                "rules_invalid",
+                "r:1:1: ",
+                "without a rule",
+            ),
+            (
+                "[[deny]]\neffects = [\"write\"]\nhost = \"x\"",
+                "rules_invalid",
+                "r:3:8: ",
+                "two rules",
+            ),
+            (
+                "[[deny]]\npath = \"a\"\nhost = \"x\"",
+                "rules_invalid",
+                "r:3:8: ",
+                "a second one",
+            ),
+            (
+                "[[deny]]\npath = \"../a\"",
+                "rules_invalid",
+                "r:2:8: ",
+                "path pattern",
+            ),
+            (
+                "[[deny]]\npath = \"a\"\nfor = [\"run\"]",
+                "rules_invalid",
+                "r:3:8: ",
+                "is for `read`",
+            ),
+            (
+                "[[deny]]\nhost = \"*\"",
+                "rules_invalid",
+                "r:2:8: ",
+                "not a host",
+            ),
+            (
+                "[[deny]]\ntool = \"fly\"",
+                "rules_invalid",
+                "r:2:8: ",
+                "no such tool",
+            ),
+            (
+                "[[deny]]\ncommand = \"a; b\"",
+                "rules_invalid",
+                "r:2:11: ",
+                "words of one command",
+            ),
+        ] {
+            let refusal = Rules::parse("r", text).unwrap_err();
+            assert_eq!(refusal.code, code, "{text}");
+            let reason = &refusal.reason;
+            assert!(
+                reason.starts_with(place) && reason.contains(what),
+                "{text}: {reason}"
+            );
+        }
+        let two = "[[deny]]\nhost = \"*\"\n[[deny]]\ntool = \"fly\"";
+        assert_eq!(Rules::check("r", two).unwrap_err().len(), 2);
     }
 }
