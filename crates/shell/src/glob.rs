@@ -82,7 +82,21 @@ pub(crate) fn is_pattern(component: &str) -> bool {
 
 /// Whether a pattern matches nearly every name: no two letters, digits or dots in a row stand in it.
 pub(crate) fn is_wide(pattern: &str) -> bool {
-    let fixed = pattern
+    // A range of a whole alphabet says nothing about a name.
+    let mut plain = pattern.to_owned();
+    for range in [
+        "[a-z]",
+        "[A-Z]",
+        "[a-zA-Z]",
+        "[A-Za-z]",
+        "[a-z0-9]",
+        "[[:alpha:]]",
+        "[[:alnum:]]",
+        "[[:lower:]]",
+    ] {
+        plain = plain.replace(range, "?");
+    }
+    let fixed = plain
         .chars()
         .filter(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
         .count();

@@ -358,7 +358,10 @@ fn inside(rest: &str) -> Place {
         return Place::Whole;
     }
     let parts: Vec<&str> = rest.split('/').collect();
-    if parts.len() == 1 && glob::is_pattern(rest) && glob::is_wide(rest) {
+    if parts
+        .iter()
+        .all(|part| glob::is_pattern(part) && glob::is_wide(part))
+    {
         return Place::Whole;
     }
     for (at, part) in parts.iter().enumerate() {

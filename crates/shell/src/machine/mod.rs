@@ -19,7 +19,7 @@ use rable::Node;
 pub(crate) use call::Call;
 pub(crate) use compound::flat;
 pub(crate) use fallback::candidates;
-pub(crate) use state::{Sink, State};
+pub(crate) use state::{Sink, State, named};
 
 use crate::effect::{Analysis, Certainty, Completeness, Effect, Role, Step, What};
 use crate::judge;

@@ -330,7 +330,7 @@ fn either(field: &Field) -> Value {
 }
 
 /// Variables of the environment whose names say that they hold credentials.
-fn named(name: &str) -> Taint {
+pub(crate) fn named(name: &str) -> Taint {
     const MARKS: [&str; 9] = [
         "TOKEN",
         "SECRET",

@@ -27,6 +27,12 @@ fn vim(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         let text = arg.prefix();
         match text.as_str() {
             "-s" if call.name == "ex" => {}
+            "-sc" | "-esc" | "-ec" | "-nc" | "-Esc" | "-Nc" | "-Nec" => {
+                at += 1;
+                if let Some(value) = call.args.get(at) {
+                    commands(machine, &value.shown(), state);
+                }
+            }
             "-c" | "--cmd" | "-S" | "-u" | "-s" | "-W" | "-w" | "-i" | "-T" => {
                 if let Some(value) = call.args.get(at + 1) {
                     match text.as_str() {
@@ -42,6 +48,7 @@ fn vim(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                 at += 1;
             }
             _ if text.starts_with('+') => commands(machine, &text[1..], state),
+            _ if text.starts_with("-c") => commands(machine, &arg.after(2).shown(), state),
             _ if text.starts_with('-') => {}
             _ => {
                 machine.path(
@@ -230,9 +237,14 @@ fn editor(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
 fn interactive(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.act(&rules::opaque::INTERACTIVE);
     for arg in call.args {
-        let text = arg.shown();
+        let whole = arg.shown();
+        // `--eval-command=shell rm`
+        let value = whole
+            .strip_prefix("--")
+            .and_then(|text| text.split_once('='));
+        let text = value.map_or(whole.as_str(), |(_, value)| value);
         for piece in [
-            text.as_str(),
+            text,
             text.trim_start_matches("shell "),
             text.trim_start_matches('!'),
             text.split_once(':').map_or("", |(_, rest)| rest),

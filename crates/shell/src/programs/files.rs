@@ -294,6 +294,9 @@ fn rsync(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     if let Some(to) = to {
         if super::net::is_remote(&to) {
             remote = true;
+            if deletes {
+                machine.act(&rules::remote::CLOUD_DESTROY);
+            }
             if secret {
                 machine.act(&rules::secret::UPLOAD);
             }
@@ -352,7 +355,11 @@ fn make(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
     let parsed = parse(
         call.args,
-        "m mode d date t r reference Z context p-tmp tmpdir suffix",
+        if call.name == "mktemp" {
+            "p tmpdir suffix"
+        } else {
+            "m mode d date t r reference Z context"
+        },
         Order::Any,
     );
     if call.name == "mktemp" {
@@ -361,10 +368,10 @@ fn make(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             .operands
             .iter()
             .any(|template| machine.target(template, state).place == Place::Inside);
-        let inside = parsed.value(&["tmpdir"]).is_some_and(|folder| {
+        let inside = parsed.value(&["p", "tmpdir"]).is_some_and(|folder| {
             matches!(
                 machine.target(folder, state).place,
-                Place::Inside | Place::Generated
+                Place::Whole | Place::Inside | Place::Generated
             )
         });
         if !(here || inside) || parsed.has(&["t"]) {

@@ -270,6 +270,10 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 }
 
 fn script(machine: &mut Machine<'_>, operands: &[Field], language: &str, state: &State) {
+    let words: Vec<String> = operands.iter().map(Field::shown).collect();
+    if super::sql::resets(&words.join(" ")) {
+        machine.act(&rules::remote::DATABASE_DESTROY);
+    }
     let Some(file) = operands.first() else {
         return;
     };
@@ -342,8 +346,34 @@ fn module(machine: &mut Machine<'_>, call: &Call<'_>, at: usize, state: &mut Sta
             }
             machine.act(&rules::package::HOOKS);
         }
-        "base64" | "zipfile" | "tarfile" | "shutil" => {
+        "base64" => {
+            return super::run(
+                machine,
+                &Call {
+                    name: "base64",
+                    args: rest,
+                },
+                state,
+            );
+        }
+        "zipfile" | "tarfile" | "shutil" => {
             machine.act(&rules::opaque::CODE);
+            for (at, option) in rest.iter().enumerate() {
+                match option.known().as_deref() {
+                    // `-e archive folder`, `-c archive files`
+                    Some("-e" | "--extract") => {
+                        if let Some(folder) = rest.get(at + 2) {
+                            machine.path(crate::effect::Role::Write, folder, state);
+                        }
+                    }
+                    Some("-c" | "--create") => {
+                        if let Some(archive) = rest.get(at + 1) {
+                            machine.path(crate::effect::Role::Write, archive, state);
+                        }
+                    }
+                    _ => {}
+                }
+            }
         }
         _ => machine.act(&rules::package::HOOKS),
     }

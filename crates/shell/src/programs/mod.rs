@@ -5,6 +5,7 @@ mod attributes;
 mod awk;
 mod builtins;
 mod containers;
+mod converters;
 mod decode;
 mod editors;
 mod environment;
@@ -26,6 +27,7 @@ mod ssh;
 mod system;
 mod table;
 mod text;
+mod wrapper_table;
 mod wrappers;
 mod xargs;
 
@@ -62,6 +64,7 @@ const REGISTRIES: &[fn(&str) -> Option<Handler>] = &[
     packages::handler,
     system::handler,
     table::handler,
+    converters::handler,
 ];
 
 fn handler(name: &str) -> Option<Handler> {
@@ -87,6 +90,11 @@ pub(crate) fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State)
     let name = call.name;
     let Some(handler) = handler(name) else {
         machine.act(&rules::opaque::PROGRAM);
+        if state.functions.contains_key("command_not_found_handle") {
+            let mut handled = vec![Field::lit("command_not_found_handle"), Field::lit(name)];
+            handled.extend(call.args.iter().cloned());
+            machine.suspect_call(&handled, state);
+        }
         suspect_tail(machine, call.args, state);
         let taint = call
             .args
@@ -194,6 +202,13 @@ fn is_harmful(name: &str) -> bool {
             | "cat"
             | "kubectl"
             | "terraform"
+            | "psql"
+            | "mysql"
+            | "mongosh"
+            | "mongo"
+            | "redis-cli"
+            | "sqlite3"
+            | "dropdb"
     ) || name.starts_with("mkfs")
 }
 

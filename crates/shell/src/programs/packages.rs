@@ -119,6 +119,9 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         return Out::empty();
     };
     let words: Vec<String> = call.args.iter().map(Field::shown).collect();
+    if super::sql::resets(&format!("{} {}", call.name, words.join(" "))) {
+        machine.act(&rules::remote::DATABASE_DESTROY);
+    }
     if call.name == "bun" {
         for pair in words.windows(2) {
             if matches!(pair[0].as_str(), "-e" | "--eval" | "-p" | "--print") {

@@ -63,7 +63,7 @@ pub(super) static PROGRAMS: &[Program] = &[
             whereis ps pgrep pstree pidof lsof findmnt getenforce ldd-none expr factor numfmt \
             getopt errno uuidgen mcookie pidwait logname sw_vers lsb_release runlevel rustfmt-none \
             figlet banner fortune tldr-none hostid nl-none ip ifconfig route ss netstat getent \
-            units dc-none bc-none qalc lsns taskset-none fuser ulimit say",
+            dircolors units dc-none bc-none qalc lsns taskset-none fuser ulimit say",
         Operands::Text,
     ),
     Program {

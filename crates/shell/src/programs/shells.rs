@@ -46,6 +46,15 @@ fn shell(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             Out::Unknown(_) => machine.act(&rules::opaque::SCRIPT),
         }
     }
+    // `-n` reads a script and runs nothing of it.
+    if parsed.has(&["n"]) && !parsed.has(&["c", "i", "s"]) {
+        for file in &parsed.operands {
+            machine.read_file(file, state);
+        }
+        if !parsed.operands.is_empty() {
+            return Out::Unknown(Taint::NONE);
+        }
+    }
     // A word that isn't known may be an option or the code.
     if let Some(unknown) = args
         .first()

@@ -167,6 +167,36 @@ fn escapes(machine: &mut Machine<'_>, text: &str, state: &State) {
     }
 }
 
+/// What the tools of frameworks call emptying a database.
+const RESETS: &[&str] = &[
+    "migrate reset",
+    "db:drop",
+    "db:reset",
+    "db push --force-reset",
+    "--force-reset",
+    "migrate:reset",
+    "db:migrate:undo:all",
+    "downgrade base",
+    "schema:drop",
+    "migrate:rollback --all",
+    "db:purge",
+    "db:schema:load",
+    "migrate:fresh",
+    "migrate:refresh",
+    "db:wipe",
+    "dropall",
+    "drop-all",
+    "manage.py flush",
+    "manage.py reset_db",
+    "manage.py sqlflush",
+    "prisma db push --force",
+];
+
+/// Whether the words of a framework's tool empty a database.
+pub(super) fn resets(line: &str) -> bool {
+    RESETS.iter().any(|form| line.contains(form))
+}
+
 fn client(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
     let mut texts: Vec<String> = call.args.iter().map(Field::shown).collect();
@@ -174,26 +204,10 @@ fn client(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
         texts.push(text.clone());
     }
     let line = texts.join(" ");
-    let tools = [
-        "migrate reset",
-        "db:drop",
-        "db:reset",
-        "db push --force-reset",
-        "--force-reset",
-        "migrate:reset",
-        "db:migrate:undo:all",
-        "downgrade base",
-        "schema:drop",
-        "migrate:rollback --all",
-        "db:purge",
-        "db:schema:load",
-        "dropall",
-        "drop-all",
-    ];
     let destroying = texts
         .iter()
         .any(|text| destroys(text) || destroys(text.split_once('=').map_or("", |(_, rest)| rest)))
-        || tools.iter().any(|form| line.contains(form))
+        || resets(&line)
         || matches!(call.name, "flyway") && line.contains("clean")
         || matches!(call.name, "dbmate") && line.contains("drop");
     for text in &texts {

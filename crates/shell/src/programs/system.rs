@@ -147,6 +147,20 @@ static ROWS: &[Row] = &[
         Some(&state_of_machine::SIGNAL),
     ),
     ("printenv", "PATH HOME USER SHELL PWD LANG TERM", None),
+    (
+        "loginctl",
+        "enable-linger disable-linger",
+        Some(&persistence::TIMER),
+    ),
+    (
+        "loginctl",
+        "list-sessions list-users show-session session-status",
+        None,
+    ),
+    ("loginctl", "", Some(&persistence::SERVICE)),
+    ("btrfs", "delete wipe", Some(&destructive::FILESYSTEM)),
+    ("btrfs", "", Some(&rules::opaque::PROGRAM)),
+    ("influx", "delete", Some(&rules::remote::DATABASE_DESTROY)),
     ("printenv", "", Some(&secret::ENVIRONMENT)),
     (
         "security secret-tool kwallet-query keyring gnome-keyring cmdkey keychain credstash berglas \
@@ -211,6 +225,15 @@ fn table(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         call.name
     };
     let words: Vec<String> = call.args.iter().map(Field::shown).collect();
+    // A variable whose name says nothing of credentials, as `echo $NAME` is.
+    let is_plain = |arg: &Field| {
+        arg.known().is_some_and(|word| {
+            !word.starts_with('-') && !crate::machine::named(&word).has(Taint::NAMED)
+        })
+    };
+    if name == "printenv" && !call.args.is_empty() && call.args.iter().all(is_plain) {
+        return Out::Unknown(Taint::NONE);
+    }
     let row = ROWS.iter().find(|(names, wanted, _)| {
         lists(names, name)
             && (wanted.is_empty()
@@ -302,6 +325,24 @@ fn gpg(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         machine.act(&secret::PRINTED);
     }
     for (at, word) in words.iter().enumerate() {
+        let runs = [
+            "--photo-viewer",
+            "--exec-path",
+            "--agent-program",
+            "--dirmngr-program",
+            "--keyserver-options",
+        ];
+        if let Some(option) = runs.iter().find(|option| word.starts_with(*option)) {
+            machine.act(&rules::opaque::OPTION);
+            let code = match word
+                .strip_prefix(option)
+                .and_then(|rest| rest.strip_prefix('='))
+            {
+                Some(value) => value.to_owned(),
+                None => words.get(at + 1).cloned().unwrap_or_default(),
+            };
+            machine.suspect(&code, state);
+        }
         if matches!(word.as_str(), "-o" | "--output")
             && let Some(file) = call.args.get(at + 1)
         {

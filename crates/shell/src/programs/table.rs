@@ -23,8 +23,11 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         return Out::empty();
     };
     if program.operands == Operands::Text {
-        if matches!(call.name, "which" | "uuidgen" | "nproc") {
-            return Out::Unknown(Taint::NONE);
+        // `ps auxe` shows what environment each process has.
+        let shows = |arg: &Field| !arg.prefix().starts_with('-') && arg.shown().contains('e');
+        if call.name == "ps" && call.args.first().is_some_and(shows) {
+            machine.act(&rules::secret::ENVIRONMENT);
+            return Out::Unknown(Taint::SECRET);
         }
         return Out::Unknown(Taint::NONE);
     }
@@ -68,6 +71,10 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     let mut operands = parsed.operands.as_slice();
     if program.operands == Operands::Pattern && !pattern_given {
         operands = operands.get(1..).unwrap_or_default();
+    }
+    if call.name == "csplit" {
+        // What follows the file are patterns.
+        operands = operands.get(..1).unwrap_or_default();
     }
     let changes = program.operands == Operands::Writes
         || parsed.has(program.changes) && !program.changes.is_empty();

@@ -1,157 +1,12 @@
 //! Programs that run another command: which of their words it begins with.
 
+use super::wrapper_table::{Wrapper, wrapper};
 use super::{Handler, lists};
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
 use crate::options::{Order, parse};
-use crate::rules::{self, Rule};
+use crate::rules;
 use crate::value::{Field, Out, Taint};
-
-/// A wrapper: its options that take a value, how many operands come before the command, what it is
-/// besides.
-struct Wrapper {
-    names: &'static str,
-    valued: &'static str,
-    skip: usize,
-    rule: Option<&'static Rule>,
-    /// Options whose value is shell code.
-    code: &'static [&'static str],
-    /// Options whose value is the folder that the command runs in.
-    folder: &'static [&'static str],
-    /// Options whose value is a file that is written.
-    writes: &'static [&'static str],
-}
-
-const PLAIN: Wrapper = Wrapper {
-    names: "",
-    valued: "",
-    skip: 0,
-    rule: None,
-    code: &[],
-    folder: &[],
-    writes: &[],
-};
-
-static WRAPPERS: &[Wrapper] = &[
-    Wrapper {
-        names: "nohup setsid time unbuffer catchsegv rlwrap proxychains proxychains4 torsocks \
-        dbus-run-session fakeroot eatmydata chronic ltrace-none caffeinate cgexec linux32 linux64 \
-        setarch arch xvfb-run noglob nocorrect pkgx aoss padsp primusrun optirun winpty coproc",
-        valued: "f o t g s n e w p output",
-        writes: &["o", "output"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: "nice ionice chrt renice-run cpulimit",
-        valued: "n adjustment c class classdata p T P D l",
-        ..PLAIN
-    },
-    Wrapper {
-        names: "timeout gtimeout",
-        valued: "k s kill-after signal",
-        skip: 1,
-        ..PLAIN
-    },
-    Wrapper {
-        names: "stdbuf",
-        valued: "i o e input output error",
-        ..PLAIN
-    },
-    Wrapper {
-        names: "sudo",
-        valued: "u user g group p prompt C close-from D chdir R chroot h host r role t type T command-timeout U other-user",
-        rule: Some(&rules::privilege::RAISE),
-        folder: &["D", "chdir"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: "doas",
-        valued: "u C a",
-        rule: Some(&rules::privilege::RAISE),
-        ..PLAIN
-    },
-    Wrapper {
-        names: "pkexec gksudo kdesudo run0 sudo-rs please dzdo calife",
-        valued: "u user",
-        rule: Some(&rules::privilege::RAISE),
-        ..PLAIN
-    },
-    Wrapper {
-        names: "runuser setpriv gosu su-exec capsh",
-        valued: "u user g group reuid regid groups",
-        rule: Some(&rules::privilege::RAISE),
-        code: &["c", "command"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: "chroot",
-        valued: "userspec groups",
-        skip: 1,
-        rule: Some(&rules::privilege::RAISE),
-        ..PLAIN
-    },
-    Wrapper {
-        names: "unshare nsenter bwrap firejail systemd-nspawn lxc-attach proot",
-        valued: "t S G w r R bind",
-        rule: Some(&rules::privilege::RAISE),
-        ..PLAIN
-    },
-    Wrapper {
-        names: "flock",
-        valued: "w timeout E conflict-exit-code c command",
-        skip: 1,
-        code: &["c", "command"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: "taskset",
-        valued: "",
-        skip: 1,
-        ..PLAIN
-    },
-    Wrapper {
-        names: "numactl prlimit trickle choom",
-        valued: "N m C p i u d n",
-        ..PLAIN
-    },
-    Wrapper {
-        names: "strace ltrace",
-        valued: "o e p s a E S u O P I b",
-        writes: &["o"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: "valgrind perf-run hyperfine-none gdbserver rr",
-        valued: "",
-        rule: Some(&rules::opaque::PROGRAM),
-        ..PLAIN
-    },
-    Wrapper {
-        names: "systemd-run",
-        valued: "u unit p property E setenv slice uid gid on-active on-boot on-calendar description",
-        rule: Some(&rules::persistence::SERVICE),
-        folder: &["working-directory"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: "systemd-inhibit dbus-launch ssh-agent i3-msg",
-        valued: "what who why mode a t",
-        ..PLAIN
-    },
-    Wrapper {
-        names: "direnv-exec op-run doppler chamber aws-vault envchain sops-exec dotenv",
-        valued: "",
-        rule: Some(&rules::opaque::OPTION),
-        ..PLAIN
-    },
-    Wrapper {
-        names: "entr inotifywait-run watchexec nodemon",
-        valued: "e w i d exec x",
-        rule: Some(&rules::opaque::INTERACTIVE),
-        code: &["exec", "x"],
-        ..PLAIN
-    },
-];
 
 pub(super) fn handler(name: &str) -> Option<Handler> {
     Some(match name {
@@ -163,10 +18,6 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
         name if wrapper(name).is_some() => wrapped,
         _ => return None,
     })
-}
-
-fn wrapper(name: &str) -> Option<&'static Wrapper> {
-    WRAPPERS.iter().find(|wrapper| lists(wrapper.names, name))
 }
 
 fn wrapped(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
@@ -192,6 +43,7 @@ fn wrapped(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
         super::suspect_tail(machine, call.args, state);
     }
     let parsed = parse(call.args, wrapper.valued, Order::First);
+    swallowed(machine, call, wrapper, state);
     for code in parsed.values(wrapper.code) {
         let code = code.clone();
         machine.code_word(&code, &mut state.clone());
@@ -232,11 +84,33 @@ fn wrapped(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
         _ => rest,
     };
     if rest.is_empty() {
+        let is_shell = call.name == "sudo" && parsed.has(&["s", "i", "shell", "login"]);
+        if is_shell {
+            return machine.call(&[Field::lit("sh")], &mut inside);
+        }
+        if !call.args.is_empty() && parsed.values(wrapper.code).next().is_none() {
+            machine.partial("a wrapper whose command isn't found");
+        }
         return Out::Unknown(Taint::NONE);
     }
     let out = machine.call(rest, &mut inside);
     state.files = inside.files;
     out
+}
+
+/// Programs that share a row don't share every option: the word that an option takes may be the
+/// command after all.
+fn swallowed(machine: &mut Machine<'_>, call: &Call<'_>, wrapper: &Wrapper, state: &State) {
+    for (at, arg) in call.args.iter().enumerate().take(16) {
+        let text = arg.prefix();
+        let name = text.trim_start_matches('-');
+        if !text.starts_with('-') {
+            break;
+        }
+        if lists(wrapper.valued, name) && !wrapper.code.contains(&name) {
+            machine.suspect_call(&call.args[at + 1..], state);
+        }
+    }
 }
 
 fn is_assignment(field: &Field) -> bool {
@@ -392,6 +266,13 @@ fn text_command(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -
             for arg in call.args {
                 let text = arg.shown();
                 super::inline::scan(machine, &text, "tcl", state);
+                for piece in text.split([';', '\n']) {
+                    let piece = piece.trim();
+                    let started = ["spawn ", "exec ", "system "]
+                        .iter()
+                        .find_map(|word| piece.strip_prefix(word));
+                    machine.suspect(started.unwrap_or_default(), state);
+                }
             }
         }
     }

@@ -2,11 +2,13 @@
 
 mod options;
 mod settings;
+mod verb_lists;
 mod verbs;
 
 use options::{programs_of, valued};
 use settings::setting;
-use verbs::{LOOKS, judged};
+use verb_lists::LOOKS;
+use verbs::judged;
 
 use super::Handler;
 use crate::effect::Role;
@@ -137,6 +139,7 @@ fn verb_effects(machine: &mut Machine<'_>, verb: &str, args: &[Field], state: &m
         // A remote helper runs what the address says.
         if let Some(code) = text.strip_prefix("ext::") {
             machine.inner(code, &mut state.clone());
+            machine.suspect(&code.replace("% ", " ").replace("%S", ""), state);
         }
         for option in ["--upload-pack=", "--receive-pack=", "--exec="] {
             if text.starts_with(option) {
@@ -146,6 +149,27 @@ fn verb_effects(machine: &mut Machine<'_>, verb: &str, args: &[Field], state: &m
         }
     }
     let parsed = parse(args, valued(verb), Order::Any);
+    for operand in &parsed.operands {
+        match verb {
+            "hash-object" => {
+                machine.path(Role::Read, operand, state);
+            }
+            // What the history holds of a secret is one too.
+            "show" | "cat-file" => {
+                let at = operand.prefix().find(':').map(|at| operand.after(at + 1));
+                let is_secret = |path: &Field| {
+                    matches!(
+                        machine.target(path, state).place,
+                        Place::Secret | Place::SecretInside
+                    )
+                };
+                if let Some(path) = at.filter(is_secret) {
+                    machine.path(Role::Read, &path, state);
+                }
+            }
+            _ => {}
+        }
+    }
     programs_of(machine, verb, &parsed, state);
     for file in parsed.values(&["output", "o-dir", "output-directory"]) {
         let file = file.clone();

@@ -1,106 +1,13 @@
 //! Commands of git: what each changes, loses or talks to.
 
 use super::settings::config;
+use super::verb_lists::{LOOKS, NETWORK, SAFE};
 use crate::effect::Role;
 use crate::machine::{Machine, State};
 use crate::options::Parsed;
 use crate::place::Place;
 use crate::rules::{self, Rule, history, network, persistence};
 use crate::value::{Field, Part};
-
-/// Commands that only look, whatever their arguments are.
-pub(super) const LOOKS: &[&str] = &[
-    "status",
-    "log",
-    "diff",
-    "show",
-    "ls-files",
-    "ls-tree",
-    "rev-parse",
-    "rev-list",
-    "describe",
-    "blame",
-    "annotate",
-    "shortlog",
-    "cat-file",
-    "name-rev",
-    "merge-base",
-    "cherry",
-    "count-objects",
-    "check-ignore",
-    "check-attr",
-    "for-each-ref",
-    "show-ref",
-    "whatchanged",
-    "diff-tree",
-    "diff-files",
-    "diff-index",
-    "var",
-    "version",
-    "help",
-    "range-diff",
-    "show-branch",
-    "verify-commit",
-    "verify-tag",
-    "fsck",
-    "grep",
-    "get-tar-commit-id",
-    "column",
-    "stripspace",
-    "patch-id",
-    "check-ref-format",
-    "merge-tree",
-    "interpret-trailers",
-    "ls",
-    "fmt-merge-msg",
-];
-
-/// Commands that change the workspace or the repository and lose nothing.
-const SAFE: &[&str] = &[
-    "add",
-    "commit",
-    "init",
-    "mv",
-    "write-tree",
-    "commit-tree",
-    "hash-object",
-    "mktree",
-    "notes",
-    "stage",
-    "pack-refs",
-    "commit-graph",
-    "multi-pack-index",
-    "repack",
-    "maintenance",
-    "apply",
-    "am",
-    "format-patch",
-    "bundle",
-    "archive",
-];
-
-/// Commands that talk to a remote.
-const NETWORK: &[&str] = &[
-    "pull",
-    "fetch",
-    "clone",
-    "ls-remote",
-    "remote-update",
-    "svn",
-    "p4",
-    "send-email",
-    "request-pull",
-    "lfs",
-    "fetch-pack",
-    "send-pack",
-    "http-fetch",
-    "http-push",
-    "imap-send",
-    "daemon",
-    "instaweb",
-    "annex",
-    "subtree",
-];
 
 fn first(parsed: &Parsed) -> String {
     parsed
@@ -301,6 +208,8 @@ pub(super) fn judged(
             }
         }
         "sparse-checkout" | "rerere" if matches!(sub.as_str(), "list" | "status" | "diff") => None,
+        "read-tree" if parsed.has(&["reset"]) => Some(&history::DISCARD),
+        "checkout-index" if parsed.has(&["f", "force"]) => Some(&history::DISCARD),
         "merge" | "cherry-pick" | "revert" | "read-tree" | "checkout-index" | "update-index"
         | "sparse-checkout" | "rerere" => Some(&history::MERGE),
         "bisect" => {
