@@ -25,15 +25,19 @@ impl Look {
     /// # Errors
     /// `rules_unreadable`, `rules_unsafe` or `rules_invalid`, with the place.
     pub fn rules(&self, typed: Option<&Path>) -> Result<Rules, RunError> {
-        let mut rules = Rules::default();
-        for file in [self.rules_text(None)?]
-            .into_iter()
-            .chain(typed.map(|file| self.rules_text(Some(file))).transpose()?)
-            .flatten()
-        {
-            rules = rules.and(Rules::parse(&file.shown, &file.text)?);
+        // Its own are understood before a typed file is opened: their fault is the one to mend first.
+        let mut rules = self.understood(None)?;
+        if typed.is_some() {
+            rules = rules.and(self.understood(typed)?);
         }
         Ok(rules)
+    }
+
+    fn understood(&self, typed: Option<&Path>) -> Result<Rules, RunError> {
+        Ok(match self.rules_text(typed)? {
+            Some(file) => Rules::parse(&file.shown, &file.text)?,
+            None => Rules::default(),
+        })
     }
 
     /// The text of a file of rules: one that was typed, else the person's own, if there is one.
