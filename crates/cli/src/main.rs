@@ -5,6 +5,7 @@
 //! first lines of [`main`]: those roles must begin before any thread exists.
 
 mod args;
+mod asker;
 mod commands;
 mod driving;
 mod failure;

@@ -1,7 +1,9 @@
 //! Asks a person one question on the terminal. The answer is No unless it is yes.
 
 use std::io::IsTerminal as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read};
 use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr,
@@ -57,6 +59,57 @@ pub(crate) fn ask(text: &str, question: &str) -> Answer {
         error_line("");
     }
     answer
+}
+
+/// What came of a question that may be taken back while it is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reply {
+    /// A line, without its end.
+    Line(String),
+    /// The terminal has no more input.
+    Ended,
+    /// The question was taken back.
+    Withdrawn,
+}
+
+/// How often an open question looks whether it was taken back.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+
+/// Shows `text`, which ends with a break, and reads a line after `prompt`, unless the question is taken
+/// back before. Ctrl-C is what it always is.
+pub(crate) fn ask_line(text: &str, prompt: &str, withdrawn: &AtomicBool) -> Reply {
+    let stdin = rustix::stdio::stdin();
+    if tcflush(stdin, QueueSelector::IFlush).is_err() {
+        return Reply::Ended;
+    }
+    error_text(&format!("{text}{prompt} "));
+    loop {
+        if withdrawn.load(Ordering::Relaxed) {
+            error_line("");
+            return Reply::Withdrawn;
+        }
+        let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut ready, Some(&LOOK)) {
+            Ok(0) | Err(Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(_) => return Reply::Ended,
+        }
+        let mut line = [0; ANSWER];
+        return match read(stdin, &mut line[..]) {
+            Ok(length @ 1..) => {
+                let line = line.get(..length).unwrap_or_default();
+                Reply::Line(String::from_utf8_lossy(line.trim_ascii()).into_owned())
+            }
+            Err(Errno::INTR) => continue,
+            Ok(0) | Err(_) => {
+                error_line("");
+                Reply::Ended
+            }
+        };
+    }
 }
 
 /// The answer in a line of input; nothing at all is its end.

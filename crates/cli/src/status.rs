@@ -1,6 +1,7 @@
 //! What a person sees while a run goes on: a live line on a terminal, plain lines in a pipe.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use deputize_agent::{Activity, Silence, Snapshot};
 use deputize_runs::Event;
@@ -45,6 +46,14 @@ pub(crate) async fn show(mut events: UnboundedReceiver<Event>, style: Style) {
         line.take(&event);
     }
     line.clear();
+}
+
+/// Held while a person is asked: nothing is drawn over a question.
+static SCREEN: Mutex<()> = Mutex::new(());
+
+/// Keeps the live line away until the guard is dropped.
+pub(crate) fn hold() -> MutexGuard<'static, ()> {
+    SCREEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Line {
@@ -117,6 +126,10 @@ impl Line {
         if self.style != Style::Live {
             return;
         }
+        let Ok(_free) = SCREEN.try_lock() else {
+            self.drawn = false;
+            return;
+        };
         self.frame = (self.frame + 1) % SPINNER.len();
         let most = columns(&std::io::stderr()).unwrap_or(80);
         // One column is left free: some terminals wrap when the last one is written.

@@ -16,6 +16,7 @@
 //! Arguments come from a model and are hostile; facts come from our own worker, and are still
 //! checked against the path that was asked about.
 
+mod agreed;
 mod arguments;
 mod call;
 mod decide;
@@ -41,6 +42,7 @@ mod start;
 mod unconfined;
 mod verdict;
 
+pub use agreed::Agreed;
 pub use arguments::CallError;
 pub use call::{Call, Case, GrepOptions, GrepOutput, Occurrences, Replacement, Syntax};
 pub use decide::{Context, admit, decide, queries};

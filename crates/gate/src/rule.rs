@@ -90,6 +90,7 @@ rules! {
     BASH_AUTO "bash.auto" "this mode runs commands without a question"
     BASH_ASK "bash.ask" "a command whose effects reach further is a question"
     PATH_LEFT "path.left" "nothing speaks against this path"
+    CALL_AGREED "call.agreed" "a person was shown this very call and said yes"
     PERSON_ALLOWED "rule.allow" "a rule of the person's allows it"
     PERSON_ASKS "rule.ask" "a rule of the person's asks about it each time"
     PERSON_DENIED "rule.deny" "a rule of the person's denies it"

@@ -51,9 +51,9 @@ pub use receipt::{
     Receipt, Used,
 };
 pub use records::{
-    Approved, BoundaryStarted, CallDecided, CallFinished, ChangesObserved, Checked, CopyMade,
-    GrantRecorded, LedgerOpened, ModelTurn, Noticed, Record, Recovered, RunFinished, RunStarted,
-    Tokens, Verdict,
+    Approved, BoundaryStarted, CallAnswered, CallDecided, CallFinished, ChangesObserved, Checked,
+    CopyMade, GrantRecorded, LedgerOpened, ModelTurn, Noticed, Record, Recovered, RunFinished,
+    RunStarted, Tokens, Verdict,
 };
 pub use redact::{MIN_SECRET, REDACTED, Redactor, RedactorError};
 pub use verify::{Anchor, Report, verify, verify_against};

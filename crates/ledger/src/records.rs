@@ -167,6 +167,21 @@ pub struct Approved {
     pub scope: String,
 }
 
+/// A person was asked about a call that the gate had asked about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallAnswered {
+    /// The number of the call in its run.
+    pub call: u64,
+    /// `yes`, `no`, or `nobody` where none came.
+    pub answer: String,
+    /// Who answered: a channel; empty where nobody did.
+    pub by: String,
+    /// How far a yes goes, e.g. `once`; empty without one.
+    pub scope: String,
+    /// How long it took, in milliseconds.
+    pub ms: u64,
+}
+
 /// A run works on a copy of its workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyMade {
@@ -255,6 +270,10 @@ impl Record for Noticed {
 
 impl Record for Approved {
     const KIND: &'static str = "approval";
+}
+
+impl Record for CallAnswered {
+    const KIND: &'static str = "call.answered";
 }
 
 impl Record for CopyMade {

@@ -50,6 +50,7 @@ fn measure(rounds: usize) -> Result<Vec<Side>, Failure> {
             boundary: plan.level,
             held: &held,
             approved: &[],
+            agreed: &[],
             rules: &[],
         },
     };

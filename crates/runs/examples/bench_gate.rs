@@ -38,6 +38,7 @@ fn measure(rounds: usize) -> Result<Vec<Side>, Failure> {
         boundary: Level::Full,
         held: &Promise::ALL,
         approved: &[],
+        agreed: &[],
         rules: &[],
     };
     let calls = calls()

@@ -291,6 +291,7 @@ impl Session<'_> {
             held: &held,
             // The person who typed the command is the principal.
             approved: &[Consent::Shell],
+            agreed: &[],
             rules: &[],
         };
         let call = Call::Exec(launch);

@@ -12,6 +12,7 @@
 //!   ([`on_main_thread`]).
 //! - One approval path, one way to end a run: its processes are gone before its result is.
 
+mod asking;
 mod boundary;
 mod capture;
 mod child;
@@ -33,6 +34,7 @@ mod store;
 pub mod words;
 mod worker;
 
+pub use asking::{AnswerFuture, Asker, CallAnswer, CallQuestion};
 pub use boundary::{Chosen, Probe, Weaker, choose_dry};
 pub use deputize_agent::{CancelReason, MAX_STEER_BYTES, MAX_STEERS, RunResult, Status};
 pub use deputize_gate::SecondOpinion;

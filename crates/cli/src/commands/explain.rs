@@ -348,6 +348,7 @@ impl<'a> Desk<'a> {
             boundary: self.plan.level,
             held,
             approved: &[],
+            agreed: &[],
             rules: self.rules.calls(),
         }
     }

@@ -11,6 +11,7 @@ use deputize_runs::{Child, Finished, Look, RunError, Store, on_main_thread, reco
 
 use super::copies::tell_recovered;
 use crate::args::Run;
+use crate::asker::Terminal;
 use crate::driving::{RealTime, drive};
 use crate::failure::{self, Voice};
 use crate::output::{error_width, print, print_json};
@@ -54,6 +55,9 @@ fn begin(args: Run) -> Result<ExitCode, RunError> {
         return Ok(ExitCode::SUCCESS);
     }
     confirm(&mut child, &args)?;
+    if may_ask(&args) {
+        child.asks(Arc::new(Terminal));
+    }
     // Nobody works on a folder that an apply was killed on.
     for (_, recovered) in recover_unfinished(&Store::below(look.state()?)) {
         tell_recovered(&recovered);

@@ -34,6 +34,7 @@ mod install;
 mod kill;
 mod model_choice;
 mod providers;
+mod questions;
 mod relay;
 mod relay_limits;
 mod rules;

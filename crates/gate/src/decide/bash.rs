@@ -11,7 +11,7 @@ use std::path::Path;
 use deputize_authority::{Consent, Level, Mode, Set};
 use deputize_shell::{Answer, User, World};
 
-use super::judge::{Basis, Judge, Pass, Question, Refuse, Stop};
+use super::judge::{Basis, Judge, Pass, Refuse, Stop};
 use super::{Context, admin, paths, start};
 use crate::rule;
 use crate::{Bound, BoundLaunch, Class, Contained, Effect, Fact, Means, Query, Reading, shell};
@@ -140,10 +140,7 @@ fn stance(judge: &Judge<'_>, read: &deputize_shell::Verdict) -> Result<(Basis, C
         .iter()
         .map(|voice| shell::Spoken::of(voice).reason);
     reasons.extend(spoke.take(SHOWN_REASONS));
-    Err(Refuse::Ask(Question {
-        rule: (&rule::BASH_ASK).into(),
-        reasons,
-    }))
+    judge.question((&rule::BASH_ASK).into(), reasons)
 }
 
 /// Whether what the command does can't be taken back. The network alone isn't that: were it a

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use deputize_authority::{Consent, Mode, SecretRules};
 
-use super::judge::{Judge, Pass, Question, Refuse, Stop};
+use super::judge::{Judge, Pass, Refuse, Stop};
 use super::{paths, start};
 use crate::effect::shown;
 use crate::rule;
@@ -38,20 +38,17 @@ pub(crate) fn judge(judge: &mut Judge<'_>, look: &GitLook, facts: &[Fact]) -> Re
     let context = judge.context;
     let is_kept_from_writing =
         context.grant.mode() == Mode::Explore || context.grant.workspace().mode.is_copy();
-    let rule = if is_kept_from_writing {
-        &rule::GIT_READ
+    let (rule, contained) = if is_kept_from_writing {
+        ((&rule::GIT_READ).into(), Contained::No)
     } else if context.approved.contains(&Consent::Shell) || context.grant.mode() == Mode::AutoAll {
-        &rule::GIT_APPROVED
+        ((&rule::GIT_APPROVED).into(), Contained::No)
     } else {
         let reason = "git would run where it can change the workspace itself";
-        return Err(Refuse::Ask(Question {
-            rule: (&rule::GIT_ASK).into(),
-            reasons: vec![reason.to_owned()],
-        }));
+        judge.question((&rule::GIT_ASK).into(), vec![reason.to_owned()])?
     };
     Ok(Pass {
-        rule: rule.into(),
-        contained: Contained::No,
+        rule,
+        contained,
         bound: Bound::Launch(BoundLaunch {
             cwd,
             program: Some(sh),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use deputize_authority::{Root, RuleKind, SecretRules, Set, Tool, Use};
+use deputize_authority::{Mode, Root, RuleKind, SecretRules, Set, Tool, Use};
 use deputize_shell::Analysis;
 
 use super::{Context, bash, exec, git, paths, write};
@@ -136,6 +136,8 @@ pub(crate) struct Judge<'a> {
     pub(crate) analysis: Option<Analysis>,
     roots: Vec<String>,
     home: String,
+    /// Whether a person said yes to this very call.
+    is_agreed: bool,
 }
 
 impl<'a> Judge<'a> {
@@ -148,6 +150,7 @@ impl<'a> Judge<'a> {
             roots: vec![workspace.into_owned()],
             home: home.map_or_else(|| "/".to_owned(), Into::into),
             effects: Vec::new(),
+            is_agreed: false,
             steps: Vec::new(),
             notes: Vec::new(),
             reading: None,
@@ -155,6 +158,9 @@ impl<'a> Judge<'a> {
     }
 
     pub(crate) fn verdict(&mut self, call: Call, facts: &[Fact]) -> Verdict {
+        let mut agreed = self.context.agreed.iter();
+        self.is_agreed = agreed.any(|agreed| agreed.is_about(&call))
+            && self.context.grant.mode() != Mode::Explore;
         let outcome = self.judge(&call, facts);
         match self.heeding(&call, outcome) {
             Ok(pass) => {
@@ -207,13 +213,27 @@ impl<'a> Judge<'a> {
                 "Leave it as it is, and say in your answer what a person would have to do",
             )
             .into()),
-            Some(heard) if heard.kind() == RuleKind::Ask && outcome.is_ok() => {
-                Err(Refuse::Ask(Question {
-                    rule: heard.named(),
-                    reasons: vec![heard.says()],
-                }))
+            Some(heard) if heard.kind() == RuleKind::Ask => {
+                let pass = outcome?;
+                match self.question(heard.named(), vec![heard.says()]) {
+                    Ok((rule, _)) if pass.contained == Contained::No => Ok(Pass { rule, ..pass }),
+                    Ok(_) => Ok(pass),
+                    Err(refuse) => Err(refuse),
+                }
             }
             _ => outcome,
+        }
+    }
+
+    /// A question for a person, unless one said yes to this very call.
+    pub(crate) fn question(
+        &self,
+        rule: RuleRef,
+        reasons: Vec<String>,
+    ) -> Result<(Basis, Contained), Refuse> {
+        match self.is_agreed {
+            true => Ok(((&rule::CALL_AGREED).into(), Contained::No)),
+            false => Err(Refuse::Ask(Question { rule, reasons })),
         }
     }
 

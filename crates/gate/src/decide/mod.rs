@@ -16,7 +16,7 @@ use deputize_authority::{CallRule, Consent, Grant, Level, Promise};
 
 pub use admit::admit;
 
-use crate::{Call, Fact, Query, Verdict, resolve};
+use crate::{Agreed, Call, Fact, Query, Verdict, resolve};
 pub(crate) use admin::is_plainly_ours;
 pub(crate) use judge::{Judge, Stop, denied, told};
 
@@ -33,6 +33,8 @@ pub struct Context<'a> {
     pub held: &'a [Promise],
     /// What a person approved for the whole run.
     pub approved: &'a [Consent],
+    /// Calls that a person was asked about and said yes to, each as it was shown.
+    pub agreed: &'a [Agreed],
     /// The person's own rules about calls.
     pub rules: &'a [CallRule],
 }

@@ -6,7 +6,7 @@ use deputize_authority::{
     Consent, Level, Mode, Promise, ProtectedKind, Root, Tool, protected_kind,
 };
 
-use super::judge::{Basis, Judge, Pass, Question, Refuse, Scope, Stop, scope};
+use super::judge::{Basis, Judge, Pass, Refuse, Scope, Stop, scope};
 use super::paths;
 use crate::effect::shown;
 use crate::rule::{self, Rule};
@@ -218,8 +218,5 @@ fn stance(judge: &Judge<'_>, tool: Tool, target: &Path) -> Result<(Basis, Contai
     {
         return Ok((basis, Contained::No));
     }
-    Err(Refuse::Ask(Question {
-        rule: (&rule::WRITE_ASK).into(),
-        reasons: vec![reason],
-    }))
+    judge.question((&rule::WRITE_ASK).into(), vec![reason])
 }

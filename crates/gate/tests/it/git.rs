@@ -39,6 +39,7 @@ fn judged(stance: &Stance, arguments: Value, facts: &[Fact]) -> Verdict {
         boundary: stance.boundary,
         held: stance.held,
         approved: stance.approved,
+        agreed: &[],
         ..context(&grant)
     };
     decide(Call::parse("git", &arguments).unwrap(), facts, &context)

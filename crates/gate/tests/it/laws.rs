@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use deputize_authority::{
-    Bounds, CommandRule, Consent, EnvName, Grant, Host, Layer, Level, Preset, Promise, Root, Set,
-    Tool, Workspace, WorkspaceMode,
+    Bounds, Channel, CommandRule, Consent, EnvName, Grant, Host, Layer, Level, Preset, Promise,
+    Root, Scope, Set, Tool, Workspace, WorkspaceMode,
 };
 use deputize_gate::{
-    Call, Contained, Context, Fact, GitLook, Kind, Launch, Occurrences, Outcome, PathFact,
+    Agreed, Call, Contained, Context, Fact, GitLook, Kind, Launch, Occurrences, Outcome, PathFact,
     ProgramFact, Replacement, Verdict, decide, queries, resolve,
 };
 use proptest::prelude::*;
@@ -303,6 +303,7 @@ fn context<'a>(grant: &'a Grant, boundary: Level, held: &'a [Promise]) -> Contex
         boundary,
         held,
         approved: &[],
+        agreed: &[],
         rules: &[],
     }
 }
@@ -354,10 +355,12 @@ proptest! {
             || wide.bounds().ports != narrow.bounds().ports;
         let wide = Context {
             approved: &approved,
+            agreed: &[],
             ..context(&wide, boundaries.0, &held)
         };
         let narrow = Context {
             approved: &approved[..keep_approved.min(approved.len())],
+            agreed: &[],
             ..context(&narrow, weaker, fewer)
         };
         let facts = world.facts(&call, &wide);
@@ -377,6 +380,35 @@ proptest! {
         );
     }
 
+    /// S5, S9, G8: a person's yes to a call answers what is asked about that very call; it lifts no
+    /// denial, and says nothing about another call.
+    #[test]
+    fn s9_a_yes_to_a_call_answers_its_question_and_nothing_else(
+        call in call(),
+        other in call(),
+        grant in grant(),
+        world in world(),
+        boundary in level(),
+        held in promises(),
+    ) {
+        let alone = context(&grant, boundary, &held);
+        let facts = world.facts(&call, &alone);
+        let before = decide(call.clone(), &facts, &alone);
+        let yes = |call: &Call| Agreed::new(call.clone(), Channel::Terminal, Scope::Once);
+        let to_it = [yes(&call)];
+        let context = Context { agreed: &to_it, ..alone };
+        let after = decide(call.clone(), &facts, &context);
+        match before.word() {
+            "ask" => prop_assert_eq!(after.word(), "allow"),
+            word => prop_assert_eq!(after.word(), word),
+        }
+        if other != call {
+            let to_other = [yes(&other)];
+            let context = Context { agreed: &to_other, ..alone };
+            prop_assert_eq!(decide(call, &facts, &context).word(), before.word());
+        }
+    }
+
     /// Whatever the call, a write that isn't denied lies in a writable root by name and by where it
     /// leads, names no secret, and nothing in a `.git` that git obeys.
     #[test]
@@ -390,6 +422,7 @@ proptest! {
     ) {
         let context = Context {
             approved: &approved,
+            agreed: &[],
             ..context(&grant, boundary, &held)
         };
         let facts = world.facts(&call, &context);

@@ -175,6 +175,7 @@ impl Repository {
             boundary: Level::Full,
             held: &Promise::ALL,
             approved: &[],
+            agreed: &[],
             rules: &[],
         };
         let workspace = grant.workspace();

@@ -55,6 +55,7 @@ pub(crate) fn context(grant: &Grant) -> Context<'_> {
         boundary: Level::Full,
         held: &Promise::ALL,
         approved: &[],
+        agreed: &[],
         rules: &[],
     }
 }

@@ -69,7 +69,7 @@ impl Toolbox {
             Ok(hosted) => hosted,
             Err(error) => return not_run(error.refusal().reason),
         };
-        let decided = match self.decide(&tool).await {
+        let decided = match self.decide(&tool, None).await {
             Ok(decided) => decided,
             Err(error) => return not_run(error.refusal().reason),
         };

@@ -18,6 +18,7 @@ use tokio::time::sleep_until;
 use super::closing::Last;
 use super::commands::CheckRan;
 use super::heard::{Heard, Hearing};
+use super::questions::Answered;
 use super::toolbox::{Decided, Ran, Toolbox};
 use super::{Boundaries, Child, Finished, Word};
 use crate::clock::millis;
@@ -26,10 +27,10 @@ use crate::{Event, RunError, RunFolder, Said, record};
 /// How often a face is told where the run stands.
 const STATUS: Duration = Duration::from_millis(200);
 
-type Waiting = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+pub(super) type Waiting = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// What an asynchronous step came to.
-enum Outcome {
+pub(super) enum Outcome {
     Replied {
         turn: u64,
         reply: Result<Box<Turn>, ModelError>,
@@ -40,6 +41,7 @@ enum Outcome {
         tool: ToolUse,
         decided: Result<Box<Decided>, RunError>,
     },
+    Answered(Box<Answered>),
     Ran {
         call: u64,
         ran: Result<Ran, RunError>,
@@ -282,7 +284,7 @@ impl Drive<'_> {
             Effect::Call { call, tool } => {
                 let toolbox = Arc::clone(&self.toolbox);
                 *waiting = Some(Box::pin(async move {
-                    let decided = toolbox.decide(&tool).await.map(Box::new);
+                    let decided = toolbox.decide(&tool, None).await.map(Box::new);
                     Outcome::Decided {
                         call,
                         tool,
@@ -337,10 +339,17 @@ impl Drive<'_> {
             Outcome::Decided {
                 call,
                 tool,
-                decided: Ok(decided),
+                decided: Ok(mut decided),
             } => {
                 self.tell_boundary();
                 self.write_decision(call, &tool, &decided);
+                let question = decided.question.take();
+                let asking =
+                    question.and_then(|question| self.asking(call, &tool, question, &decided.rule));
+                if let Some(asking) = asking {
+                    *waiting = Some(asking);
+                    return Some(Happened::ApprovalAsked { call });
+                }
                 if let Some(sealed) = decided.sealed {
                     *waiting = Some(self.running(call, sealed));
                 }
@@ -349,6 +358,7 @@ impl Drive<'_> {
                     decision: decided.decision,
                 })
             }
+            Outcome::Answered(answered) => self.answered(*answered, waiting),
             Outcome::Ran {
                 call,
                 ran: Ok(ran),

@@ -11,6 +11,7 @@ mod ground;
 mod heard;
 mod hosted;
 mod opening;
+mod questions;
 mod telling;
 mod toolbox;
 
@@ -28,7 +29,7 @@ use deputize_model::{Dearer, Edge, ModelClient, Price};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::{Look, ModelRequest, RunError, RunId, Said, Store, choose_dry, model};
+use crate::{Asker, Look, ModelRequest, RunError, RunId, Said, Store, choose_dry, model};
 
 pub use hosted::Boundaries;
 
@@ -79,6 +80,7 @@ pub struct Child {
     schema: Option<Schema>,
     settled: Settled,
     rules: Rules,
+    asker: Option<Arc<dyn Asker>>,
 }
 
 /// What a dry run and a card show.
@@ -190,6 +192,7 @@ impl Child {
             schema,
             settled,
             rules,
+            asker: None,
         })
     }
 
@@ -203,6 +206,12 @@ impl Child {
     #[must_use]
     pub fn settled(&self) -> &Settled {
         &self.settled
+    }
+
+    /// Says who is asked about single calls while the child works. Without anybody such a call is
+    /// refused.
+    pub fn asks(&mut self, asker: Arc<dyn Asker>) {
+        self.asker = Some(asker);
     }
 
     /// Takes a person's yes to everything that the card showed as open.

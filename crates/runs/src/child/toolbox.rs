@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use deputize_agent::{CallOutcome, Claim, Decision, Finding, Finished};
-use deputize_authority::{Approval, Consent, Grant, Level, Refusal, Rules, Untrusted};
+use deputize_authority::{Approval, Consent, Grant, Level, Refusal, Rules, Scope, Untrusted};
 use deputize_boundary::HostFacts;
 use deputize_egress::HeldPorts;
-use deputize_gate::{Call, Contained, Context, Sealed, Verdict, admit, decide, queries};
+use deputize_gate::{Agreed, Call, Contained, Context, Sealed, Verdict, admit, decide, queries};
 use deputize_ledger as ledger;
 use deputize_model::ToolUse;
 use deputize_tools::{ClaimCheck, Request, Response};
@@ -32,6 +32,8 @@ pub(super) struct Toolbox {
     pub(super) run: PathBuf,
     /// What a person agreed to for this run.
     approved: Vec<Consent>,
+    /// Calls that a person said yes to for as long as the run goes on.
+    agreed: Mutex<Vec<Agreed>>,
     /// The person's rules.
     rules: Rules,
     /// What the run stands on, from the first call that needs it.
@@ -52,6 +54,14 @@ pub(super) struct Decided {
     pub(super) contained: Contained,
     /// Present exactly when the call may run.
     pub(super) sealed: Option<Sealed<Call>>,
+    /// Present exactly when a person would have to be asked.
+    pub(super) question: Option<Question>,
+}
+
+/// What a person would have to be asked.
+pub(super) struct Question {
+    pub(super) call: Call,
+    pub(super) reasons: Vec<String>,
 }
 
 /// What came of a call that ran.
@@ -86,23 +96,42 @@ impl Toolbox {
                 .iter()
                 .flat_map(|approval| approval.effects.iter().copied())
                 .collect(),
+            agreed: Mutex::default(),
             footing: Footing::new(boundaries, wanted, ports),
             touched: Mutex::default(),
             changed: AtomicU64::new(0),
         })
     }
 
-    /// Puts a call to the gate.
-    pub(super) async fn decide(&self, tool: &ToolUse) -> Result<Decided, RunError> {
+    /// Takes a person's yes to a call, where it reaches further than this one time.
+    pub(super) fn agree(&self, agreed: &Agreed) {
+        if agreed.scope() != Scope::Once
+            && let Ok(mut all) = self.agreed.lock()
+        {
+            all.push(agreed.clone());
+        }
+    }
+
+    /// Puts a call to the gate; with a person's yes, if there was one just now.
+    pub(super) async fn decide(
+        &self,
+        tool: &ToolUse,
+        yes: Option<Agreed>,
+    ) -> Result<Decided, RunError> {
+        let kept = self
+            .agreed
+            .lock()
+            .map_or_else(|_| Vec::new(), |all| all.clone());
+        let agreed: Vec<Agreed> = kept.into_iter().chain(yes).collect();
         // Arguments that nobody understands, and tools that weren't granted, need no boundary.
-        let bare = self.context(Level::None, &[]);
+        let bare = self.context(Level::None, &[], &agreed);
         let call = match admit(&tool.name, &tool.arguments, &bare) {
             Ok(call) => call,
             Err(denied) => return Ok(Decided::refused_at_the_door(*denied)),
         };
         let hosted = self.footing.hosted().await?;
         let held: Vec<_> = hosted.plan.held().collect();
-        let context = self.context(hosted.plan.level, &held);
+        let context = self.context(hosted.plan.level, &held, &agreed);
         let asked = queries(&call, &context);
         let facts = if asked.is_empty() {
             Vec::new()
@@ -114,13 +143,15 @@ impl Toolbox {
                 Err(error) => return Err(lost(&error)),
             }
         };
-        Ok(Decided::of(decide(call, &facts, &context)))
+        let asked = call.clone();
+        Ok(Decided::of(decide(call, &facts, &context), asked))
     }
 
     fn context<'a>(
         &'a self,
         boundary: Level,
         held: &'a [deputize_authority::Promise],
+        agreed: &'a [Agreed],
     ) -> Context<'a> {
         Context {
             grant: &self.grant,
@@ -128,6 +159,7 @@ impl Toolbox {
             boundary,
             held,
             approved: &self.approved,
+            agreed,
             rules: self.rules.calls(),
         }
     }
@@ -314,10 +346,11 @@ impl Decided {
             reason: denied.reason,
             contained: Contained::No,
             sealed: None,
+            question: None,
         }
     }
 
-    fn of(verdict: Verdict) -> Self {
+    fn of(verdict: Verdict, call: Call) -> Self {
         let rule = verdict.rule().id.to_owned();
         match verdict {
             Verdict::Allow(allowed) => Self {
@@ -327,8 +360,9 @@ impl Decided {
                 reason: allowed.notes.join("; "),
                 contained: allowed.contained,
                 sealed: Some(allowed.sealed),
+                question: None,
             },
-            // There is nobody to ask yet: a question that can't be put is a refusal that says so.
+            // What is put to nobody is a refusal that says so.
             Verdict::Ask(asked) => Self {
                 decision: Decision::Denied {
                     rule: rule.clone(),
@@ -342,6 +376,10 @@ impl Decided {
                 reason: asked.reasons.join("; "),
                 contained: Contained::No,
                 sealed: None,
+                question: Some(Question {
+                    call,
+                    reasons: asked.reasons,
+                }),
             },
             Verdict::Deny(denied) => Self {
                 decision: Decision::Denied {
@@ -353,6 +391,7 @@ impl Decided {
                 reason: denied.reason,
                 contained: Contained::No,
                 sealed: None,
+                question: None,
             },
         }
     }

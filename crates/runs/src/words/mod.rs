@@ -5,6 +5,7 @@ mod card;
 mod diff;
 pub mod facts;
 mod parent;
+mod question;
 mod repository;
 mod text;
 
@@ -14,5 +15,6 @@ pub use diff::{
     stat as diff_stat, sums as diff_sums,
 };
 pub use parent::{MAX_TOLD, for_parent, previous, structured};
+pub use question::call_question;
 pub use repository::Repositories;
 pub use text::{cut, one_line, wrap};

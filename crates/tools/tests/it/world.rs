@@ -116,6 +116,7 @@ impl World {
             boundary: Level::Full,
             held: &Promise::ALL,
             approved: &[Consent::Write],
+            agreed: &[],
             rules: &[],
         }
     }

@@ -1,0 +1,42 @@
+//! A person's yes to one call (S9).
+
+use deputize_authority::{Channel, Scope};
+
+use crate::Call;
+
+/// A call that a person was shown in full and said yes to.
+///
+/// # Invariants
+/// - It covers exactly this call, argument for argument; one byte more is another call.
+/// - It answers questions alone: what is denied stays denied (S5, G6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agreed {
+    call: Call,
+    by: Channel,
+    scope: Scope,
+}
+
+impl Agreed {
+    /// Takes down a person's yes. It reaches no further than its channel does.
+    #[must_use]
+    pub fn new(call: Call, by: Channel, scope: Scope) -> Self {
+        let scope = scope.min(by.scope());
+        Self { call, by, scope }
+    }
+
+    /// How far it reaches: this one time, or as often as the run makes the same call.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// Where it came from.
+    #[must_use]
+    pub fn by(&self) -> &Channel {
+        &self.by
+    }
+
+    pub(crate) fn is_about(&self, call: &Call) -> bool {
+        self.call == *call
+    }
+}
