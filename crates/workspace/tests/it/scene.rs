@@ -34,6 +34,12 @@ impl Scene {
         Self::within(tempfile::tempdir().unwrap(), kind, lay)
     }
 
+    /// The same where no disk is waited for, if there is such a place.
+    pub(crate) fn in_memory(kind: CopyKind, lay: impl FnOnce(&Path)) -> Self {
+        let memory = tempfile::tempdir_in("/dev/shm");
+        Self::within(memory.or_else(|_| tempfile::tempdir()).unwrap(), kind, lay)
+    }
+
     fn within(folder: TempDir, kind: CopyKind, lay: impl FnOnce(&Path)) -> Self {
         let (base, run) = (folder.path().join("base"), folder.path().join("run"));
         fs::create_dir(&base).unwrap();
