@@ -41,17 +41,21 @@ pub(crate) async fn show(mut events: UnboundedReceiver<Event>, style: Style) {
         preset: String::new(),
         frame: 0,
         drawn: false,
+        waiting: Vec::new(),
     };
     while let Some(event) = events.recv().await {
         line.take(&event);
     }
+    // A question that is still open is being taken back.
+    let _free = hold();
+    line.catch_up();
     line.clear();
 }
 
-/// Held while a person is asked: nothing is drawn over a question.
+/// Held while a person is asked: nothing is drawn over a question, and nothing is printed into it.
 static SCREEN: Mutex<()> = Mutex::new(());
 
-/// Keeps the live line away until the guard is dropped.
+/// Keeps everything else away until the guard is dropped.
 pub(crate) fn hold() -> MutexGuard<'static, ()> {
     SCREEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -61,6 +65,8 @@ struct Line {
     preset: String,
     frame: usize,
     drawn: bool,
+    /// What happened while a person was asked, to be printed afterwards.
+    waiting: Vec<String>,
 }
 
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
@@ -115,10 +121,25 @@ impl Line {
             Style::Quiet => {}
             Style::Plain => error_line(text),
             Style::Live => {
-                self.clear();
-                let most = columns(&std::io::stderr()).unwrap_or(80);
-                error_line(&cut(text, most));
+                self.waiting.push(text.to_owned());
+                if let Ok(_free) = SCREEN.try_lock() {
+                    self.catch_up();
+                } else {
+                    self.drawn = false;
+                }
             }
+        }
+    }
+
+    /// Prints what waited; the caller holds the screen.
+    fn catch_up(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        self.clear();
+        let most = columns(&std::io::stderr()).unwrap_or(80);
+        for text in self.waiting.drain(..) {
+            error_line(&cut(&text, most));
         }
     }
 
@@ -130,6 +151,7 @@ impl Line {
             self.drawn = false;
             return;
         };
+        self.catch_up();
         self.frame = (self.frame + 1) % SPINNER.len();
         let most = columns(&std::io::stderr()).unwrap_or(80);
         // One column is left free: some terminals wrap when the last one is written.
