@@ -29,6 +29,7 @@ use crate::boundary::{Chosen, Probe, Site, Weaker, start};
 use crate::clock::{millis, wall_ms};
 use crate::error::Doing as _;
 use crate::folder::private_folders;
+use crate::store::placeholders;
 use crate::{Look, RunError, RunFolder, RunId, Store, record, worker_entry};
 
 /// A request to run a command, with what the edge adds to it.
@@ -156,7 +157,7 @@ struct Done {
 impl Session<'_> {
     /// A record for mount points, where something is writable that holds protected paths.
     fn placeholders(&self) -> Result<Option<Placeholders>, RunError> {
-        let records = self.look.state()?.join("placeholders");
+        let records = placeholders(self.look.state()?);
         if self.grant.bounds().write.is_none() {
             return Placeholders::tidy(&records)
                 .map(|()| None)

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::time::SystemTime;
 
 use deputize_authority::{Channel, Refusal};
+use deputize_boundary::Placeholders;
 use deputize_ledger::{Ledger, Redactor};
 use deputize_workspace::{
     Action, ApplyRequest, Conflicts, CopyError, Outcome, Plan, Policy, Recovered, Surveyed,
@@ -109,6 +110,8 @@ impl TakenCopy {
     pub fn take(store: &Store, run: StoredRun) -> Result<(Self, Vec<Recovered>), RunError> {
         recover_others(store, &run);
         let lock = quiet(&run)?;
+        // What a killed boundary left in the person's folder is nobody's: whoever comes next clears it.
+        let _ = Placeholders::tidy(store.placeholders());
         let copy = WorkingCopy::open(&run.path)?;
         let mut taken = Self {
             run,

@@ -12,6 +12,7 @@ use crate::{RunError, RunId};
 #[derive(Debug, Clone)]
 pub struct Store {
     runs: PathBuf,
+    placeholders: PathBuf,
 }
 
 /// A run in the store.
@@ -23,13 +24,24 @@ pub struct StoredRun {
     pub path: PathBuf,
 }
 
+/// Where boundaries write down what they put into the person's folders to keep places free.
+pub(crate) fn placeholders(state: &Path) -> PathBuf {
+    state.join("placeholders")
+}
+
 impl Store {
     /// The store below a state folder. Nothing is created.
     #[must_use]
     pub fn below(state: &Path) -> Self {
         Self {
             runs: state.join("runs"),
+            placeholders: placeholders(state),
         }
+    }
+
+    /// Where boundaries write down what they put into folders.
+    pub(crate) fn placeholders(&self) -> &Path {
+        &self.placeholders
     }
 
     /// Where runs are made.

@@ -1,7 +1,7 @@
 //! Applying a copy and taking it back, from a working copy's side.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use deputize_authority::Refusal;
 
@@ -39,6 +39,10 @@ impl WorkingCopy {
     /// # Errors
     /// When the journal can't be read.
     pub fn state(&self) -> Result<CopyState, CopyError> {
+        if self.is_unsealed() {
+            // What was written so far is in the folder.
+            return Ok(CopyState::Applied);
+        }
         let journal = self.journal()?;
         if journal.unfinished().is_some() {
             return Ok(CopyState::Unfinished);
@@ -73,9 +77,12 @@ impl WorkingCopy {
     /// Plans to apply what changed. Nothing is touched but what a kill left half done.
     ///
     /// # Errors
-    /// Refusals: `manifest_changed`, `include_unknown`, `include_refused`, `include_ignored`,
+    /// Refusals: `written_directly`, `manifest_changed`, `include_unknown`, `include_refused`, `include_ignored`,
     /// `copy_in_use`, `workspace_busy`, `workspace_changed`.
     pub fn plan_apply(&mut self, request: &ApplyRequest) -> Result<Plan, CopyError> {
+        if self.is_snapshot() {
+            return Err(crate::snapshot::written_directly().into());
+        }
         self.recover()?;
         let base = self.quiet_base()?;
         let manifest = self.changes()?;
@@ -121,12 +128,16 @@ impl WorkingCopy {
     pub fn plan_undo(&mut self) -> Result<Plan, CopyError> {
         self.recover()?;
         let base = self.quiet_base()?;
+        if self.is_unsealed() {
+            // A kill came before the end of the run.
+            self.seal()?;
+        }
         let applied = self.journal()?.applied();
         if applied.is_empty() {
             return Err(Refusal::new(
                 "nothing_to_undo",
                 "run",
-                "nothing of the run's copy is applied",
+                "nothing that the run changed is in the folder",
                 "`deputize diff RUN` shows what the copy holds",
             )
             .into());
@@ -189,7 +200,11 @@ impl WorkingCopy {
     }
 
     fn journal(&self) -> Result<Journal, CopyError> {
-        Journal::read(&self.folder().join("journal.jsonl"))
+        Journal::read(&self.journal_path())
+    }
+
+    pub(crate) fn journal_path(&self) -> PathBuf {
+        self.folder().join("journal.jsonl")
     }
 
     /// The person's folder, when nobody else changes it for a copy and nothing shows the copy.

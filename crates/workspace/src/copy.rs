@@ -31,7 +31,7 @@ const LAYERS: &str = "layers";
 pub(crate) const TREE: &str = "tree";
 
 /// What a whole copy was like when it was made.
-const INDEX: &str = "index.jsonl";
+pub(crate) const INDEX: &str = "index.jsonl";
 
 /// What is known of a copy. It is written last: a folder without it is a copy that was never made.
 pub(crate) const RECORD: &str = "copy.json";
@@ -67,6 +67,8 @@ pub enum CopyKind {
     Mirror,
     /// A private clone of the repository, with a fresh checkout of HEAD: see [`crate::EmptyClone`].
     Worktree,
+    /// None is made to work in: this is what the folder was before a run that writes to it directly.
+    Snapshot,
 }
 
 /// What a boundary mounts at the workspace's path. All absolute; every folder exists.
@@ -151,10 +153,14 @@ impl WorkingCopy {
                 }
                 like(&layers.join("upper"), &anchor)?;
             }
-            CopyKind::Mirror => {
+            CopyKind::Mirror | CopyKind::Snapshot => {
                 let tree = folder.join(TREE);
                 private_folder(&tree)?;
-                let made = mirror::make(&anchor, &tree, &folder.join(INDEX))?;
+                let ignored = match kind {
+                    CopyKind::Snapshot => mirror::Ignored::LeftOut,
+                    _ => mirror::Ignored::Copied,
+                };
+                let made = mirror::make(&anchor, &tree, &folder.join(INDEX), ignored)?;
                 like(&tree, &anchor)?;
                 notes.push(format!(
                     "{} entries were copied: {} files share their content with the base, {} bytes \
@@ -300,7 +306,9 @@ impl WorkingCopy {
                 tree,
                 objects: objects.clone(),
             },
-            (CopyKind::Mirror | CopyKind::Worktree, _) => Layers::Mirror { tree },
+            (CopyKind::Mirror | CopyKind::Worktree | CopyKind::Snapshot, _) => {
+                Layers::Mirror { tree }
+            }
         }
     }
 
@@ -320,6 +328,9 @@ impl WorkingCopy {
 
     /// The folder that holds what the child wrote.
     pub(crate) fn top(&self) -> Result<Anchor, CopyError> {
+        if self.is_snapshot() {
+            return self.base();
+        }
         let path = match self.layers() {
             Layers::Overlay { upper, .. } => upper,
             Layers::Mirror { tree } | Layers::Clone { tree, .. } => tree,
@@ -344,7 +355,6 @@ impl WorkingCopy {
 /// What a boundary put there to keep a place free is nobody's change.
 fn drop_placeholders(found: &mut Differences, bases: &Bases) {
     use crate::differences::{Ignored, Was};
-    use crate::entry::What;
     let mut used: BTreeSet<RelPath> = BTreeSet::new();
     let mut kept = Vec::with_capacity(found.all.len());
     // From the end: what lies in a folder comes before the folder.
@@ -356,14 +366,12 @@ fn drop_placeholders(found: &mut Differences, bases: &Bases) {
             Was::Live(seen) => seen.is_none(),
             Was::Copied(_) => false,
         };
-        let empty = difference.new.as_ref().is_some_and(|new| match new.what {
-            What::Folder => !used.contains(&difference.path),
-            // A `commondir` can't be empty: the boundary's says `.`, as its absence does.
-            What::File => new.size == 0 || (difference.path.name() == "commondir" && new.size == 2),
-            _ => false,
+        let holds = used.contains(&difference.path);
+        let keeps = difference.new.as_ref().is_some_and(|new| {
+            crate::held::is_placeholder(&difference.path, new.what, new.size, holds)
         });
         let places = difference.ignored == Ignored::No && difference.trouble.is_none();
-        if places && absent && empty && crate::held::may_be_placeholder(&difference.path) {
+        if places && absent && keeps {
             continue;
         }
         used.extend(difference.path.folder());
@@ -376,7 +384,11 @@ fn drop_placeholders(found: &mut Differences, bases: &Bases) {
 fn read_index(folder: &Path, kind: CopyKind) -> Result<Option<Index>, CopyError> {
     match kind {
         CopyKind::Overlay => Ok(None),
-        CopyKind::Mirror | CopyKind::Worktree => Index::read(&folder.join(INDEX)).map(Some),
+        // A snapshot that was sealed has none any more.
+        CopyKind::Snapshot if !folder.join(INDEX).exists() => Ok(None),
+        CopyKind::Mirror | CopyKind::Worktree | CopyKind::Snapshot => {
+            Index::read(&folder.join(INDEX)).map(Some)
+        }
     }
 }
 

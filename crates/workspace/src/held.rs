@@ -4,6 +4,7 @@ use std::path::Path;
 
 use deputize_authority::{ProtectedKind, protected_kind};
 
+use crate::entry::What;
 use crate::rel_path::RelPath;
 
 /// Names beyond those that a boundary protects, in lower case. A boundary keeps its list short, since
@@ -191,8 +192,19 @@ pub(crate) fn held_by_name(path: &RelPath) -> Option<&'static str> {
     None
 }
 
+/// Whether a new entry is one that a boundary may have put there: empty, at a place that it keeps free.
+pub(crate) fn is_placeholder(path: &RelPath, what: What, size: u64, holds_something: bool) -> bool {
+    let is_empty = match what {
+        What::Folder => !holds_something,
+        // A `commondir` can't be empty: the boundary's says `.`, as its absence does.
+        What::File => size == 0 || (path.name() == "commondir" && size == 2),
+        _ => false,
+    };
+    is_empty && may_be_placeholder(path)
+}
+
 /// Whether a boundary may have put an empty entry at this path, to keep others from doing so.
-pub(crate) fn may_be_placeholder(path: &RelPath) -> bool {
+fn may_be_placeholder(path: &RelPath) -> bool {
     let lower = path.as_path().to_string_lossy().to_lowercase();
     let names: Vec<&str> = lower.split('/').collect();
     let last = names.last().is_some_and(|name| *name == ".git");

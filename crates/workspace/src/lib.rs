@@ -5,7 +5,8 @@
 //! [`Layers`]; the supervisor calls [`WorkingCopy::observe`] after each call that may have written.
 //! When the run has ended, [`WorkingCopy::changes`] is the manifest that a person reviews;
 //! [`WorkingCopy::plan_apply`] and [`WorkingCopy::carry_out`] bring it to the person's folder,
-//! [`WorkingCopy::plan_undo`] takes it back.
+//! [`WorkingCopy::plan_undo`] takes it back. A run that writes to the folder itself has a
+//! [`CopyKind::Snapshot`] instead, so that an undo takes that back too.
 //!
 //! # Invariants
 //! - The person's folder changes only by a plan that is carried out: all of it, or nothing.
@@ -41,6 +42,7 @@ mod observe;
 mod overlay;
 mod rel_path;
 mod removal;
+mod snapshot;
 mod sweep;
 mod text;
 mod view;

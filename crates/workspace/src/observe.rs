@@ -55,6 +55,9 @@ impl WorkingCopy {
     /// # Errors
     /// As [`WorkingCopy::observe`].
     pub fn changes(&mut self) -> Result<Manifest, CopyError> {
+        if self.is_snapshot() {
+            return self.written();
+        }
         let (top, base) = (self.top()?, self.base()?);
         let found = self.look(&top, &base)?;
         Ok(Manifest::of(self.judged(

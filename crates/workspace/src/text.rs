@@ -100,8 +100,13 @@ impl WorkingCopy {
         {
             return Ok(Body::Nothing);
         }
+        let base = match self.is_snapshot() {
+            // What the folder was lies here until the run's end, and then in the store.
+            true => Anchor::open(&self.tree()).ok(),
+            false => self.base().ok(),
+        };
         let sides = Sides {
-            base: self.base().ok(),
+            base,
             top: self.top()?,
             store: Store::open(self.folder()).ok(),
         };

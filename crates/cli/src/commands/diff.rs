@@ -1,4 +1,4 @@
-//! `deputize diff`: what a run changed in its copy.
+//! `deputize diff`: what a run changed in its copy, or in the folder itself.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -76,8 +76,13 @@ fn look(args: &Diff) -> Result<(), RunError> {
     for note in &copy.record().notes {
         print(&format!("copy: {}\n", deputize_authority::escape(note)));
     }
-    if copy.is_in_use() {
-        print("The run goes on: this is what its copy holds at the moment.\n");
+    match (copy.is_in_use(), copy.is_snapshot()) {
+        (true, true) => print("The run goes on: this is what it changed so far.\n"),
+        (true, false) => print("The run goes on: this is what its copy holds at the moment.\n"),
+        (false, true) => {
+            print("All of it is in the folder itself; `deputize undo` takes it back.\n")
+        }
+        (false, false) => {}
     }
     print(&format!(
         "{}\nmanifest {}\n",

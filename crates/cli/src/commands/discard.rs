@@ -28,10 +28,11 @@ fn throw(args: &Discard, voice: Voice) -> Result<(), RunError> {
     let (text, asked) = match run.copy() {
         Ok(mut copy) => {
             stays = Stays::of(&copy);
-            (
-                held(&mut copy, stays),
-                format!("Throw the copy of run {short} away?"),
-            )
+            let asked = match copy.is_snapshot() {
+                true => format!("Throw away what run {short} would be undone with?"),
+                false => format!("Throw the copy of run {short} away?"),
+            };
+            (held(&mut copy, stays), asked)
         }
         Err(RunError::Copy(error)) => (
             format!(
@@ -68,6 +69,8 @@ enum Stays {
     Nothing,
     /// What was applied, which can't be undone then.
     Applied,
+    /// What the run wrote to the folder itself, which can't be undone then.
+    Direct,
     /// A kill cut something off; it is finished or taken back first.
     Unfinished,
     /// Its records can't be read.
@@ -78,6 +81,7 @@ impl Stays {
     fn of(copy: &WorkingCopy) -> Self {
         match copy.state() {
             Ok(CopyState::Unapplied) => Self::Nothing,
+            Ok(CopyState::Applied) if copy.is_snapshot() => Self::Direct,
             Ok(CopyState::Applied | CopyState::PartlyApplied) => Self::Applied,
             Ok(CopyState::Unfinished) => Self::Unfinished,
             Err(_) => Self::Unknown,
@@ -87,7 +91,7 @@ impl Stays {
     fn name(self) -> &'static str {
         match self {
             Self::Nothing => "none",
-            Self::Applied => "stays",
+            Self::Applied | Self::Direct => "stays",
             Self::Unfinished | Self::Unknown => "unknown",
         }
     }
@@ -98,6 +102,10 @@ impl Stays {
             Self::Applied => {
                 "Changes of it were applied: they stay in your folder, and can't be undone any \
                  more once the copy is gone. `deputize undo` takes them back first.\n"
+            }
+            Self::Direct => {
+                "The run wrote to the folder itself: that stays, and can't be undone any more \
+                 afterwards. `deputize undo` takes it back first.\n"
             }
             Self::Unfinished => {
                 "An interrupted apply or undo is finished or taken back first; afterwards nothing \
@@ -113,6 +121,9 @@ impl Stays {
             Self::Applied => {
                 "The copy is gone; what was applied stays in your folder, and can't be undone any \
                  more.\n"
+            }
+            Self::Direct => {
+                "What the run wrote stays in your folder, and can't be undone any more.\n"
             }
             Self::Unfinished | Self::Unknown => {
                 "The copy is gone; what of it was applied, if anything was, stays in your folder \

@@ -1,4 +1,5 @@
-//! `deputize undo`: what was applied goes back out of the person's folder, as one change.
+//! `deputize undo`: what was applied, or written directly, goes back out of the person's folder, as one
+//! change.
 
 use std::process::ExitCode;
 
@@ -50,9 +51,11 @@ fn carry(args: &Undo, voice: Voice) -> Result<ExitCode, RunError> {
                 print(&format!("  left as it is: {}\n", path.shown()));
             }
             let run = taken.run().id.short();
-            print(&format!(
-                "The copy still holds the changes: `deputize diff {run}`.\n"
-            ));
+            if !taken.copy().is_snapshot() {
+                print(&format!(
+                    "The copy still holds the changes: `deputize diff {run}`.\n"
+                ));
+            }
         }
     }
     Ok(done(&outcome))

@@ -155,14 +155,15 @@ fn changes(result: &RunResult, mode: WorkspaceMode, width: usize) -> String {
     for line in repositories.lines() {
         out.push_str(&format!("{}\n", cut(&format!("  ~ {line}"), width)));
     }
-    if mode.is_copy() {
-        let run = escape(short(&result.run));
-        let next = format!(
+    let run = escape(short(&result.run));
+    let next = match mode.is_copy() {
+        true => format!(
             "Look: `deputize diff {run}`. Take over: `deputize apply {run}`. Throw away: `deputize \
              discard {run}`."
-        );
-        out.push_str(&wrap(&next, width, "  "));
-    }
+        ),
+        false => format!("Look: `deputize diff {run}`. Take back: `deputize undo {run}`."),
+    };
+    out.push_str(&wrap(&next, width, "  "));
     out
 }
 

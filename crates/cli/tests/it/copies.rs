@@ -33,7 +33,7 @@ fn after(env: &TestEnv, commands: &str) -> String {
     run[run.len() - 8..].to_owned()
 }
 
-fn project() -> TestEnv {
+pub(crate) fn project() -> TestEnv {
     let env = scene();
     env.lay(|tree| {
         tree.file("a.txt", "one\ntwo\n")
@@ -44,7 +44,7 @@ fn project() -> TestEnv {
 }
 
 /// Everything in the workspace with its content.
-fn snapshot(env: &TestEnv) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(crate) fn snapshot(env: &TestEnv) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![env.workspace()];
     while let Some(folder) = folders.pop() {
@@ -69,7 +69,7 @@ fn read(env: &TestEnv, path: &str) -> String {
 
 /// Asserts that a command was refused with this code, in JSON, with a fix.
 #[track_caller]
-fn refused(outcome: &Outcome, code: &str) {
+pub(crate) fn refused(outcome: &Outcome, code: &str) {
     let told = parsed(outcome);
     assert_eq!(told["error"]["code"], code, "{outcome}");
     assert_eq!(outcome.code(), Some(2), "{outcome}");
@@ -617,7 +617,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 /// A workspace of somebody who isn't root; `None` where nobody else can be had, or can't run this.
-fn ordinary() -> Option<TestEnv> {
+pub(crate) fn ordinary() -> Option<TestEnv> {
     let program = env!("CARGO_BIN_EXE_deputize");
     let user = OrdinaryUser::for_root()?;
     let runs = fs::metadata(program).unwrap().permissions().mode() & 0o001 != 0;

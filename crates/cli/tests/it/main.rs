@@ -19,6 +19,7 @@ mod completions;
 mod configured;
 mod copies;
 mod demo;
+mod direct;
 mod doctor;
 mod exec;
 mod exec_attacks;

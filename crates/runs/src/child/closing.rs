@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use deputize_agent::{Change, ChangeKind, RunResult, State};
-use deputize_authority::Untrusted;
+use deputize_agent::{RunResult, State};
 use deputize_ledger::{Asked, Ledger, Receipt, RunFinished};
+use deputize_workspace::CopyKind;
 
 use super::Child;
 use super::ground::RunCopy;
@@ -35,15 +35,23 @@ impl Last<'_> {
         }
     }
 
-    /// Lists what the run left in its copy. One that holds nothing to apply is removed.
+    /// Lists what the run left in its copy, or in the folder itself where it wrote to that. What holds
+    /// nothing to apply or to undo is removed.
     pub(super) async fn see_changes(&mut self, copy: &RunCopy, result: &mut RunResult) {
-        let manifest = match copy.changes().await {
+        let is_direct = copy.record().kind == CopyKind::Snapshot;
+        let manifest = match is_direct {
+            true => copy.seal().await,
+            false => copy.changes().await,
+        };
+        let manifest = match manifest {
             Ok(manifest) => manifest,
             Err(error) => {
                 let why = error.refusal().reason;
-                result.warnings.push(format!(
-                    "changes: the copy can't be read, and is kept: {why}"
-                ));
+                let what = match is_direct {
+                    true => "what the folder was before is kept, and can't be compared with it",
+                    false => "the copy can't be read, and is kept",
+                };
+                result.warnings.push(format!("changes: {what}: {why}"));
                 return;
             }
         };
@@ -65,28 +73,6 @@ impl Last<'_> {
                 .push(format!("changes: {beyond} more are in `deputize diff`"));
         }
         self.write(&observed.record);
-    }
-
-    /// Lists what file tools changed in the folder itself. What commands changed there isn't observed,
-    /// and that is said.
-    pub(super) fn see_touched(&self, touched: Vec<String>, result: &mut RunResult) {
-        result.changes = touched
-            .into_iter()
-            .map(|path| Change {
-                path: Untrusted::new(path),
-                kind: ChangeKind::Modified,
-                kept_back: None,
-            })
-            .collect();
-        let grant = &self.child.granted.grant;
-        let writes = !grant.bounds().write.is_none();
-        let direct = writes && !grant.workspace().mode.is_copy();
-        if direct && result.usage.commands > 0 {
-            result.warnings.push(
-                "changes: commands ran in the folder itself; what they changed is not observed"
-                    .to_owned(),
-            );
-        }
     }
 
     fn write<R: deputize_ledger::Record>(&mut self, record: &R) {

@@ -125,8 +125,7 @@ impl Child {
             None => record::not_started(),
         };
         // What the boundary is held by goes with the toolbox; the copy outlives it.
-        let copy = toolbox.footing.copy();
-        let touched = toolbox.touched();
+        let (copy, snapshot) = (toolbox.footing.copy(), toolbox.footing.snapshot());
         // The end of the processes comes before every word about the end of the run.
         if let Err(error) = close(toolbox).await {
             result
@@ -134,9 +133,8 @@ impl Child {
                 .push(format!("boundary: its end is not proven: {error}"));
         }
         last.keep_transcript(&state, &mut result);
-        match copy {
-            Some(copy) => last.see_changes(&copy, &mut result).await,
-            None => last.see_touched(touched, &mut result),
+        if let Some(copy) = copy.or(snapshot) {
+            last.see_changes(&copy, &mut result).await;
         }
         last.finish(&mut result, enforced);
         Ok(Finished {

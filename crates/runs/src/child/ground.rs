@@ -31,6 +31,8 @@ pub(super) struct Footing {
     ground: Mutex<Option<Ground>>,
     /// The copy, whatever became of the boundary that showed it.
     copy: Mutex<Option<RunCopy>>,
+    /// What the folder was, where the child writes to it directly.
+    snapshot: Mutex<Option<RunCopy>>,
     /// How the first boundary stood.
     stood: OnceLock<Stood>,
     ports: Mutex<Ports>,
@@ -60,6 +62,7 @@ impl Footing {
             turn: tokio::sync::Mutex::default(),
             ground: Mutex::default(),
             copy: Mutex::default(),
+            snapshot: Mutex::default(),
             stood: OnceLock::new(),
             ports: Mutex::new(Ports::Held(ports)),
         }
@@ -94,6 +97,12 @@ impl Footing {
         held(&self.copy).clone()
     }
 
+    /// What the folder was before the child wrote to it directly, if it does and a call needed the
+    /// boundary.
+    pub(super) fn snapshot(&self) -> Option<RunCopy> {
+        held(&self.snapshot).clone()
+    }
+
     /// Ends the boundary that stands and starts another on the same copy: of what commands left beside
     /// the workspace (a home, temporary files, caches, shared memory) nothing is there any more.
     pub(super) async fn renew(&self) -> Result<Arc<Hosted>, RunError> {
@@ -112,6 +121,11 @@ impl Footing {
 
     /// Starts a boundary; the caller has the turn.
     async fn begin(&self) -> Result<Ground, RunError> {
+        if writes_directly(&self.wanted.grant) && self.snapshot().is_none() {
+            // Nothing is shown writable before what it was is kept.
+            let made = RunCopy::make(&self.wanted, CopyKind::Snapshot, None).await?;
+            *held(&self.snapshot) = Some(made);
+        }
         let known = self.copy();
         let ground = match known {
             None => Ground::find(&self.boundaries, self.wanted.clone()).await?,
@@ -215,6 +229,12 @@ pub(super) fn writes_to_copy(grant: &Grant) -> bool {
     workspace.mode.is_copy() && grant.bounds().write.permits(&workspace.root)
 }
 
+/// Whether what is written is in the person's folder at once.
+pub(super) fn writes_directly(grant: &Grant) -> bool {
+    let workspace = grant.workspace();
+    !workspace.mode.is_copy() && grant.bounds().write.permits(&workspace.root)
+}
+
 /// The folder that a copy is of.
 pub(super) fn base_of(grant: &Grant, host: &HostFacts) -> BaseFolder {
     let words = host.git_names.iter().map(|(_, word)| word.clone());
@@ -313,6 +333,12 @@ impl RunCopy {
     pub(super) async fn changes(&self) -> Result<Manifest, RunError> {
         let copy = self.clone();
         blocking(move || copy.lock().changes()).await
+    }
+
+    /// Ends a snapshot: what the run wrote, from now on to be undone.
+    pub(super) async fn seal(&self) -> Result<Manifest, RunError> {
+        let copy = self.clone();
+        blocking(move || copy.lock().seal()).await
     }
 
     /// Removes it with all that is in it.

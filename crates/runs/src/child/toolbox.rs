@@ -85,7 +85,7 @@ impl Toolbox {
             site: Site::of(&child.request.run.read),
             cloning: Arc::default(),
             run: run.to_owned(),
-            records: child.look.state()?.join("placeholders"),
+            records: crate::store::placeholders(child.look.state()?),
         };
         Ok(Self {
             grant: child.granted.grant.clone(),
@@ -207,12 +207,6 @@ impl Toolbox {
             .into_iter()
             .filter(|path| touched.insert(path.clone()));
         u64::try_from(new.count()).unwrap_or(u64::MAX)
-    }
-
-    /// What file tools changed, where the run works in the folder itself.
-    pub(super) fn touched(&self) -> Vec<String> {
-        let touched = self.touched.lock();
-        touched.map_or_else(|_| Vec::new(), |paths| paths.iter().cloned().collect())
     }
 
     /// Files that were changed since the last look. A copy that has grown too large ends the run: what

@@ -95,6 +95,10 @@ pub fn for_parent(result: &RunResult, mode: Option<WorkspaceMode>) -> String {
             out.push_str(
                 "Look with `subagent_diff`; `subagent_apply` asks a person and takes them over.\n",
             );
+        } else {
+            out.push_str(
+                "Look with `subagent_diff`; a person takes them back with `deputize undo`.\n",
+            );
         }
     }
     for warning in result.warnings.iter().take(LISTED) {

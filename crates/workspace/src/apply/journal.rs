@@ -203,6 +203,26 @@ impl Journal {
         Ok(())
     }
 
+    /// Writes a journal as a whole, where there is none: all of it is there afterwards, or nothing.
+    pub(crate) fn whole(path: &Path, lines: &[Line]) -> Result<(), CopyError> {
+        let draft = path.with_extension("draft");
+        let write = || {
+            let mut file = std::io::BufWriter::new(File::create(&draft)?);
+            for line in lines {
+                serde_json::to_writer(&mut file, line).map_err(std::io::Error::from)?;
+                file.write_all(b"\n")?;
+            }
+            file.into_inner()?.sync_all()?;
+            std::fs::rename(&draft, path)
+        };
+        let written = write();
+        if written.is_err() {
+            // The error that is reported is the one that caused this.
+            let _ = std::fs::remove_file(&draft);
+        }
+        written.doing("write the journal", path)
+    }
+
     /// Opens it at its end. What a kill left of a line is marked as such and ended.
     fn open(&self) -> std::io::Result<File> {
         let mut file = File::options()

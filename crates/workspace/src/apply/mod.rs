@@ -31,13 +31,14 @@ mod tests;
 mod transaction;
 
 pub(crate) use closed::closed;
+pub(crate) use file::state_of;
 pub use journal::Action;
-pub(crate) use journal::Journal;
+pub(crate) use journal::{End, Journal, Line, Step};
 pub use plan::{Conflict, Plan};
 pub(crate) use plan::{Planner, Wanted, staying, umask};
 pub use recover::Recovered;
 pub(crate) use recover::recover;
 pub use request::ApplyRequest;
-pub(crate) use store::Store;
+pub(crate) use store::{Few, Kept, Store};
 pub use transaction::{Conflicts, Outcome};
 pub(crate) use transaction::{Stops, Transaction, left_out, take_turn};

@@ -1,6 +1,6 @@
 //! What a mirror was made of: each entry as the person's folder had it and as the copy got it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
@@ -35,6 +35,10 @@ enum Line {
         path: RelPath,
         entry: Copied,
     },
+    /// An entry that isn't in the copy.
+    Left {
+        path: RelPath,
+    },
     /// The index is whole; what the copy's file system said the time was.
     Made {
         at: i64,
@@ -46,6 +50,7 @@ enum Line {
 pub(crate) struct Index {
     entries: HashMap<RelPath, Copied>,
     contents: HashMap<RelPath, Vec<OsString>>,
+    left: HashSet<RelPath>,
     made: i64,
 }
 
@@ -70,6 +75,9 @@ impl Index {
             }
             match serde_json::from_slice(&line).map_err(|error| broken(&error.to_string()))? {
                 Line::Entry { path, entry } => index.insert(path, entry),
+                Line::Left { path } => {
+                    index.left.insert(path);
+                }
                 Line::Made { at } => {
                     index.made = at;
                     return Ok(index);
@@ -93,6 +101,16 @@ impl Index {
     /// The names that a folder had.
     pub(crate) fn contents(&self, folder: &RelPath) -> &[OsString] {
         self.contents.get(folder).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether an entry was left out of the copy.
+    pub(crate) fn is_left(&self, path: &RelPath) -> bool {
+        self.left.contains(path)
+    }
+
+    /// Whether the folder's own entry is exactly what it was when it was copied.
+    pub(crate) fn is_as_kept(&self, entry: &Copied, now: &Seen) -> bool {
+        entry.base.stamp() == now.stamp() && entry.base.mode == now.mode && now.ctime < self.made
     }
 
     /// Whether an entry is exactly what was copied. One that was last stamped as the mirror was
@@ -120,6 +138,11 @@ impl Writer {
     pub(super) fn entry(&mut self, path: &RelPath, entry: Copied) -> Result<(), CopyError> {
         let path = path.clone();
         self.line(&Line::Entry { path, entry })
+    }
+
+    pub(super) fn left(&mut self, path: &RelPath) -> Result<(), CopyError> {
+        let path = path.clone();
+        self.line(&Line::Left { path })
     }
 
     fn line(&mut self, line: &Line) -> Result<(), CopyError> {

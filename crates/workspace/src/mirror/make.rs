@@ -1,6 +1,6 @@
 //! Makes a mirror.
 //!
-//! Ignored folders are copied too: builds need them. What can't be part of a copy (FIFOs, sockets,
+//! For a child to work in, ignored folders are copied too: builds need them. What can't be part of a copy (FIFOs, sockets,
 //! devices, unreadable files) is left out, and said.
 
 use std::ffi::OsString;
@@ -22,6 +22,7 @@ use crate::beneath::{Anchor, below, names, target};
 use crate::duplicate::{Duplicated, duplicate};
 use crate::entry::{Seen, What, look};
 use crate::error::Doing as _;
+use crate::ignores::Rules;
 use crate::limits::{DEPTH, MIRROR_BYTES, MIRROR_ENTRIES};
 use crate::rel_path::RelPath;
 
@@ -39,18 +40,35 @@ pub(crate) struct Made {
 /// Left-out entries that are named; the others are counted.
 const NAMED: usize = 50;
 
+/// What becomes of folders that the person's ignore rules name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ignored {
+    Copied,
+    LeftOut,
+}
+
 /// Copies a folder into an empty one, and writes down what was copied.
-pub(crate) fn make(base: &Anchor, tree: &Path, index: &Path) -> Result<Made, CopyError> {
+pub(crate) fn make(
+    base: &Anchor,
+    tree: &Path,
+    index: &Path,
+    ignored: Ignored,
+) -> Result<Made, CopyError> {
     let copy = Anchor::open(tree).doing("open the copy", tree)?;
     let mut work = Work {
         index: Writer::create(index)?,
         made: Made::default(),
         names_owners: geteuid().is_root(),
+        rules: match ignored {
+            Ignored::Copied => None,
+            Ignored::LeftOut => Some(base),
+        },
     };
     let from = base
         .listing(&RelPath::top())
         .doing("open the workspace", Path::new("."))?;
-    work.contents(&from, copy.handle(), &RelPath::top(), 0)?;
+    let rules = work.inside(&Rules::default(), &RelPath::top());
+    work.contents(&from, copy.handle(), &RelPath::top(), &rules, 0)?;
     work.index.finish(mark(tree)?)?;
     Ok(work.made)
 }
@@ -66,19 +84,22 @@ pub(super) fn mark(tree: &Path) -> Result<i64, CopyError> {
         .map_or(0, |seen| seen.ctime))
 }
 
-struct Work {
+struct Work<'a> {
     index: Writer,
     made: Made,
     /// Root copies for a person whose files they stay.
     names_owners: bool,
+    /// The folder whose ignore rules leave folders out, where they do.
+    rules: Option<&'a Anchor>,
 }
 
-impl Work {
+impl Work<'_> {
     fn contents(
         &mut self,
         from: &OwnedFd,
         to: &OwnedFd,
         place: &RelPath,
+        rules: &Rules,
         depth: usize,
     ) -> Result<(), CopyError> {
         let listed = names(from).doing("list the folder", place.as_path())?;
@@ -91,15 +112,28 @@ impl Work {
                 return Err(too_large(format!("more than {MIRROR_ENTRIES} entries")).into());
             }
             match seen.what {
-                What::Folder => self.folder(from, to, name, &path, seen, depth)?,
+                What::Folder if rules.ignore(&path, seen.what) => self.leave(path, "ignored")?,
+                What::Folder => self.folder(from, to, name, &path, seen, rules, depth)?,
                 What::File => self.file(from, to, name, &path, seen)?,
                 What::Link => self.link(from, to, name, &path, seen)?,
-                What::Fifo | What::Socket | What::Device => self.leave(path, seen.what.name()),
+                What::Fifo | What::Socket | What::Device => self.leave(path, seen.what.name())?,
             }
         }
         Ok(())
     }
 
+    /// The rules inside a folder; none where nothing is left out.
+    fn inside(&self, rules: &Rules, folder: &RelPath) -> Rules {
+        match self.rules {
+            Some(base) => rules.inside(base, folder),
+            None => Rules::default(),
+        }
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what a folder knows of its entry"
+    )]
     fn folder(
         &mut self,
         from: &OwnedFd,
@@ -107,21 +141,21 @@ impl Work {
         name: &OsString,
         path: &RelPath,
         seen: Seen,
+        rules: &Rules,
         depth: usize,
     ) -> Result<(), CopyError> {
         if depth >= DEPTH {
-            self.leave(path.clone(), "too deep");
-            return Ok(());
+            return self.leave(path.clone(), "too deep");
         }
         let inner = below(from, Path::new(name), OFlags::RDONLY | OFlags::DIRECTORY);
         let Ok(inner) = inner else {
-            self.leave(path.clone(), "unreadable folder");
-            return Ok(());
+            return self.leave(path.clone(), "unreadable folder");
         };
         mkdirat(to, name, Mode::RWXU).doing("copy the folder", path.as_path())?;
         let copy = below(to, Path::new(name), OFlags::RDONLY | OFlags::DIRECTORY)
             .doing("copy the folder", path.as_path())?;
-        self.contents(&inner, &copy, path, depth + 1)?;
+        let rules = self.inside(rules, path);
+        self.contents(&inner, &copy, path, &rules, depth + 1)?;
         self.own(to, name, &seen, path)?;
         fchmod(&copy, Mode::from_raw_mode(seen.permissions()))
             .doing("copy the folder", path.as_path())?;
@@ -138,8 +172,7 @@ impl Work {
     ) -> Result<(), CopyError> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let Ok(source) = below(from, Path::new(name), flags) else {
-            self.leave(path.clone(), "unreadable file");
-            return Ok(());
+            return self.leave(path.clone(), "unreadable file");
         };
         let mut source = File::from(source);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -211,11 +244,13 @@ impl Work {
         self.index.entry(path, copied)
     }
 
-    fn leave(&mut self, path: RelPath, why: &'static str) {
+    fn leave(&mut self, path: RelPath, why: &'static str) -> Result<(), CopyError> {
+        self.index.left(&path)?;
         self.made.left_out_count += 1;
         if self.made.left_out.len() < NAMED {
             self.made.left_out.push((path, why));
         }
+        Ok(())
     }
 }
 
@@ -230,11 +265,12 @@ fn modified(nanoseconds: i64) -> Timestamps {
     }
 }
 
-fn too_large(what: String) -> Refusal {
+pub(super) fn too_large(what: String) -> Refusal {
     Refusal::new(
         "workspace_too_large",
         "workspace",
-        format!("a copy of the folder would have {what}, and this machine has no overlay for it"),
-        "choose a smaller folder, or run where `deputize doctor` shows copy-on-write workspaces",
+        format!("a copy of the folder would have {what}"),
+        "choose a smaller folder, or `--workspace copy-on-write` where `deputize doctor` shows it: an \
+         overlay copies nothing",
     )
 }

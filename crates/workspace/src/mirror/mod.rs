@@ -4,8 +4,10 @@ mod checkout;
 mod compare;
 mod index;
 mod make;
+mod since;
 
 pub(crate) use checkout::index;
 pub(crate) use compare::differences;
 pub(crate) use index::Index;
-pub(crate) use make::make;
+pub(crate) use make::{Ignored, make};
+pub(crate) use since::{Since, since};

@@ -125,6 +125,24 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
+    /// C4: whatever was done to the folder itself, an undo gives what was there before.
+    #[test]
+    fn undo_gives_what_a_direct_run_found(
+        first in prop::collection::vec(edit(), 1..20),
+        then in prop::collection::vec(edit(), 1..20),
+    ) {
+        let scene = Scene::at(CopyKind::Snapshot, |root| perform(root, &first));
+        let before = scene.snapshot();
+        perform(&scene.base, &then);
+        let changed = scene.snapshot() != before;
+        let sealed = scene.copy().seal().unwrap();
+        prop_assert_eq!(!sealed.is_empty(), changed);
+        if changed {
+            scene.undo();
+        }
+        prop_assert_eq!(scene.snapshot(), before);
+    }
+
     /// C2, C4: whatever was done, an apply gives the copy's state and an undo gives the base's.
     #[test]
     fn apply_gives_the_copy_and_undo_gives_the_base(

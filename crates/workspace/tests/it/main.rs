@@ -14,6 +14,7 @@ mod marks;
 mod mirror;
 mod observe;
 mod scene;
+mod snapshot;
 mod sweep;
 mod text;
 mod undo;

@@ -66,13 +66,7 @@ impl Scene {
     }
 
     pub(crate) fn base_folder(&self) -> BaseFolder {
-        let meta = fs::metadata(&self.base).unwrap();
-        BaseFolder {
-            path: self.base.clone(),
-            device: meta.dev(),
-            inode: meta.ino(),
-            named: Vec::new(),
-        }
+        folder(&self.base)
     }
 
     pub(crate) fn copy(&self) -> WorkingCopy {
@@ -134,6 +128,17 @@ impl Scene {
             Layers::Overlay { upper, .. } => upper,
             Layers::Mirror { tree } | Layers::Clone { tree, .. } => tree,
         }
+    }
+}
+
+/// A folder, as a grant names it.
+pub(crate) fn folder(path: &Path) -> BaseFolder {
+    let meta = fs::metadata(path).unwrap();
+    BaseFolder {
+        path: path.to_owned(),
+        device: meta.dev(),
+        inode: meta.ino(),
+        named: Vec::new(),
     }
 }
 
