@@ -99,16 +99,18 @@ pub async fn serve(
     };
     let token = running.cancellation_token();
     let mut serving = tokio::spawn(running.waiting());
-    tokio::select! {
+    let is_served = tokio::select! {
         // Told by the reader, before the SDK is done with what it still waits for.
-        _ = ended.wait_for(|ended| *ended) => {}
-        _ = &mut serving => {}
-        () = &mut stop => {}
-    }
+        _ = ended.wait_for(|ended| *ended) => false,
+        _ = &mut serving => true,
+        () = &mut stop => false,
+    };
     live.end_all(CancelReason::HostEnds, ENDING).await;
     token.cancel();
-    // It has nothing left to say that anybody hears.
-    let _ = tokio::time::timeout(Duration::from_secs(3), serving).await;
+    if !is_served {
+        // It has nothing left to say that anybody hears.
+        let _ = tokio::time::timeout(Duration::from_secs(3), serving).await;
+    }
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::json;
 
 use super::blocking;
-use crate::answer::{self, told};
+use crate::answer::told;
 use crate::input::Apply;
 use crate::paths::stored;
 use crate::question::{Answer, Question};
@@ -25,7 +25,7 @@ pub(super) async fn call(
     let look = server.settings.look.clone();
     let (taken, plan) = match blocking(move || plan(&look, input)).await? {
         Ok(planned) => planned,
-        Err(error) => return Ok(answer::failed(&error)),
+        Err(error) => return Err(in_own_words(error.refusal())),
     };
     let by = match plan.steps() {
         // There is nothing to ask about; what is done already is said.
@@ -36,7 +36,15 @@ pub(super) async fn call(
         },
     };
     let done = blocking(move || carry(taken, &plan, by.as_ref())).await?;
-    Ok(done.unwrap_or_else(|error| answer::failed(&error)))
+    done.map_err(|error| in_own_words(error.refusal()))
+}
+
+/// The refusal with a fix that the one who called can follow.
+fn in_own_words(mut refusal: Refusal) -> Refusal {
+    if refusal.code == "manifest_changed" {
+        refusal.fix = "look at `subagent_diff` again: it names the manifest".into();
+    }
+    refusal
 }
 
 /// Takes the copy and plans. Conflicts are refused before anybody is asked.
