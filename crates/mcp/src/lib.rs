@@ -15,6 +15,7 @@
 //! proof. What a child wrote is data in every answer (D8).
 
 mod answer;
+mod calls;
 mod gate;
 mod input;
 mod notify;

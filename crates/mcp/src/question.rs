@@ -16,7 +16,7 @@ use crate::wire::{Desk, QUESTION};
 /// A question as it is put.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
-    /// What it is about: `spawn`, `apply`, `discard` or `extend`.
+    /// What it is about: `spawn`, `call`, `apply`, `discard` or `extend`.
     pub(crate) kind: &'static str,
     /// The run that it is about.
     pub(crate) run: String,

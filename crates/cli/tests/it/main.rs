@@ -33,6 +33,7 @@ mod explain_shell;
 mod gate_hook;
 mod install;
 mod kill;
+mod mcp_calls;
 mod mcp_changes;
 mod mcp_client;
 mod mcp_ends;

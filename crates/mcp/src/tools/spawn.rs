@@ -16,9 +16,10 @@ use serde_json::{Value, json};
 use super::blocking;
 use super::group::{Chain, lock};
 use crate::answer;
+use crate::calls::Calls;
 use crate::input::{Subagent, Task};
 use crate::notify;
-use crate::question::{Answer, Question, client_name, dropped_note};
+use crate::question::{Answer, Question, client_name, dropped_note, has_ui};
 use crate::server::Server;
 
 /// Tasks of one call.
@@ -108,9 +109,18 @@ async fn place(
     child.settled().refuse_denied()?;
     let slot = server.live.admit(&child, again)?;
     server.live.recall(&mut child);
-    if child.settled().open().next().is_some() && !crate::question::has_ui(peer) {
-        return Err(child.unaskable());
+    if !has_ui(peer) {
+        if child.settled().open().next().is_some() {
+            return Err(child.unaskable());
+        }
+        return Ok((slot, child));
     }
+    child.asks(Arc::new(Calls {
+        asker: server.asker.clone(),
+        live: server.live.clone(),
+        run: child.id().clone(),
+        peer: peer.clone(),
+    }));
     Ok((slot, child))
 }
 
