@@ -38,7 +38,9 @@ pub use asking::{AnswerFuture, Asker, CallAnswer, CallQuestion};
 pub use boundary::{Chosen, Probe, Weaker, choose_dry};
 pub use deputize_agent::{CancelReason, MAX_STEER_BYTES, MAX_STEERS, RunResult, Status};
 pub use deputize_gate::SecondOpinion;
-pub use deputize_workspace::{ApplyRequest, Conflicts, CopyState, Plan, RelPath};
+pub use deputize_workspace::{
+    ApplyRequest, Change, Conflicts, CopyState, Disposition, Plan, RelPath,
+};
 
 pub use child::{Boundaries, Child, ChildRequest, Finished, Planned, Principal, Word};
 pub use command::{Executed, Execution, execute, plan as plan_command};

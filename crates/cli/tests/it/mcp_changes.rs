@@ -129,3 +129,37 @@ fn mcp_a_copy_is_thrown_away_after_a_yes() {
     assert_eq!(status["status"], "ok");
     assert!(!events(&only_run(&env)).is_empty());
 }
+
+/// C2: what git keeps for itself is told as one thing, until it is named; the manifest is the same.
+#[test]
+fn mcp_a_new_repository_is_one_thing_in_a_diff() {
+    let env = project();
+    let mut client = Client::begin(&env, &["--allow", "shell"], &json!({}));
+    let commit = "git init -q . && git add . && git -c user.name=a -c user.email=a@b.example \
+                  commit -qm x && echo new > new.txt";
+    let turns = [call("bash", json!({ "command": commit })), say("Done.")];
+    let model = script(&env, &json!({ "turns": turns }));
+    let result = client.told("subagent", json!({ "prompt": "Go.", "model": model }));
+    let run = result["run"].clone();
+    let answer = client.call("subagent_diff", json!({ "run": run }));
+    let text = answer["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.contains("changed: .git (the repository itself, "),
+        "{text}"
+    );
+    assert!(text.contains("+new"), "{text}");
+    let diff = answer["structuredContent"].clone();
+    let paths = |diff: &Value| -> Vec<String> {
+        let changes = diff["changes"].as_array().unwrap();
+        let path = |change: &Value| change["path"].as_str().unwrap().to_owned();
+        changes.iter().map(path).collect()
+    };
+    let shown = paths(&diff);
+    assert!(shown.contains(&"new.txt".to_owned()), "{shown:?}");
+    assert!(!shown.contains(&".git/HEAD".to_owned()), "{shown:?}");
+    // What git would run is always named by itself.
+    assert!(shown.contains(&".git/config".to_owned()), "{shown:?}");
+    let named = client.told("subagent_diff", json!({ "run": run, "paths": [".git"] }));
+    assert!(paths(&named).contains(&".git/HEAD".to_owned()));
+    assert_eq!(named["manifest"], diff["manifest"]);
+}

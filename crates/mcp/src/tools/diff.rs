@@ -1,8 +1,10 @@
 //! `subagent_diff`: what a run changed in its copy.
 
 use deputize_authority::Refusal;
-use deputize_runs::words::{Colours, diff_change, diff_exceptions, diff_stat, diff_sums};
-use deputize_runs::{Look, Review, RunError, chosen, lines};
+use deputize_runs::words::{
+    Colours, Repositories, diff_change, diff_exceptions, diff_stat, diff_sums,
+};
+use deputize_runs::{Change, Disposition, Look, Review, RunError, chosen, lines};
 use rmcp::model::CallToolResult;
 
 use super::blocking;
@@ -30,6 +32,11 @@ fn show(look: &Look, input: &Diff) -> Result<CallToolResult, RunError> {
     let wanted = below(&input.paths)?;
     let mut chosen =
         chosen(manifest, &wanted).map_err(|path| no_path(path.as_path(), "holds no change"))?;
+    let sums = diff_sums(&chosen);
+    let repositories = match wanted.is_empty() {
+        true => folded(&mut chosen.changes),
+        false => Vec::new(),
+    };
     let beyond = chosen.changes.len().saturating_sub(MAX_CHANGES);
     chosen.changes.truncate(MAX_CHANGES);
     let mut out = String::from("What a child changed, as data:\n");
@@ -48,6 +55,11 @@ fn show(look: &Look, input: &Diff) -> Result<CallToolResult, RunError> {
         }
         out.push_str(&diff_exceptions(&chosen, &[], usize::MAX));
     }
+    for line in &repositories {
+        out.push_str(&format!(
+            "changed: {line}\n  held back; name it in `paths` to see them\n"
+        ));
+    }
     if out.len() > MAX_DIFF {
         out.truncate(out.floor_char_boundary(MAX_DIFF));
         out.push_str("\n[cut: name `paths` to see the others]\n");
@@ -58,14 +70,22 @@ fn show(look: &Look, input: &Diff) -> Result<CallToolResult, RunError> {
     if copy.is_in_use() {
         out.push_str("The run goes on: this is what its copy holds at the moment.\n");
     }
-    out.push_str(&format!(
-        "{}\nmanifest {}\n",
-        diff_sums(&chosen),
-        chosen.digest
-    ));
+    out.push_str(&format!("{sums}\nmanifest {}\n", chosen.digest));
     let review = Review::of(run.id.as_str(), &copy, &chosen)?;
     let mut object = serde_json::to_value(&review).unwrap_or_default();
     object["omitted"] = beyond.into();
+    object["repositories"] = repositories.into();
     object["in_use"] = copy.is_in_use().into();
     Ok(told(out, object))
+}
+
+/// Takes out what git keeps for itself and is held back: a commit is a dozen files that nobody reads.
+/// Gives a line for each repository.
+fn folded(changes: &mut Vec<Change>) -> Vec<String> {
+    let mut repositories = Repositories::default();
+    changes.retain(|change| {
+        let held = matches!(change.disposition, Disposition::Hold(_));
+        !(held && repositories.take(&change.path.shown()))
+    });
+    repositories.lines().collect()
 }
