@@ -58,19 +58,25 @@ fn look(args: &Diff) -> Result<(), RunError> {
             true => Colours::On,
             false => Colours::Off,
         };
-        let mut repositories = Repositories::default();
+        let mut repositories = match copy.is_snapshot() {
+            true => Repositories::in_folder(),
+            false => Repositories::default(),
+        };
         for change in &all.changes {
-            let is_folded = wanted.is_empty()
-                && matches!(change.disposition, Disposition::Hold(_))
-                && repositories.take(&change.path.shown());
+            let may_fold = matches!(change.disposition, Disposition::Hold(_)) || copy.is_snapshot();
+            let is_folded =
+                wanted.is_empty() && may_fold && repositories.take(&change.path.shown());
             if !is_folded {
                 print(&show::diff_change(change, &copy.body(change)?, colours));
             }
         }
+        let held = if copy.is_snapshot() {
+            ""
+        } else {
+            "held back; "
+        };
         for line in repositories.lines() {
-            print(&format!(
-                "changed: {line}\n  held back; name it to see them\n"
-            ));
+            print(&format!("changed: {line}\n  {held}name it to see them\n"));
         }
     }
     for note in &copy.record().notes {
@@ -84,11 +90,12 @@ fn look(args: &Diff) -> Result<(), RunError> {
         }
         (false, false) => {}
     }
-    print(&format!(
-        "{}\nmanifest {}\n",
-        show::diff_sums(&all),
-        all.digest
-    ));
+    let sums = match (copy.is_snapshot(), all.changes.len()) {
+        (false, _) => show::diff_sums(&all),
+        (true, 1) => "1 change".to_owned(),
+        (true, count) => format!("{count} changes"),
+    };
+    print(&format!("{sums}\nmanifest {}\n", all.digest));
     Ok(())
 }
 

@@ -130,10 +130,14 @@ fn changes(result: &RunResult, mode: WorkspaceMode, width: usize) -> String {
         count => format!("{count} files"),
     };
     let mut out = format!("\nChanges (observed): {count}, {place}\n");
-    let mut repositories = Repositories::default();
+    let mut repositories = match mode {
+        WorkspaceMode::Direct => Repositories::in_folder(),
+        WorkspaceMode::CopyOnWrite | WorkspaceMode::Worktree => Repositories::default(),
+    };
     let mut listed: Vec<&Change> = result.changes.iter().collect();
     listed.retain(|change| {
-        change.kept_back.is_none() || !repositories.take(&one_line(change.path.raw()))
+        let is_told = change.kept_back.is_none() && mode.is_copy();
+        is_told || !repositories.take(&one_line(change.path.raw()))
     });
     for change in listed.iter().take(LISTED_CHANGES) {
         let sign = match change.kind {

@@ -7,9 +7,21 @@ const RUN: &[&str] = &["/hooks", "/config", "/modules", "/info/attributes"];
 
 /// Changes inside repositories, by the path of each `.git`.
 #[derive(Debug, Default)]
-pub struct Repositories(BTreeMap<String, usize>);
+pub struct Repositories {
+    counts: BTreeMap<String, usize>,
+    is_direct: bool,
+}
 
 impl Repositories {
+    /// For changes that are in the folder itself.
+    #[must_use]
+    pub fn in_folder() -> Self {
+        Self {
+            is_direct: true,
+            ..Self::default()
+        }
+    }
+
     /// Counts a path, as it is shown, that lies inside a `.git` and names nothing that git would run;
     /// says whether it did.
     pub fn take(&mut self, path: &str) -> bool {
@@ -23,15 +35,20 @@ impl Repositories {
         if RUN.iter().any(|run| rest.contains(run)) {
             return false;
         }
-        *self.0.entry(repository.to_owned()).or_default() += 1;
+        *self.counts.entry(repository.to_owned()).or_default() += 1;
         true
     }
 
     /// A line for each.
     pub fn lines(&self) -> impl Iterator<Item = String> {
-        self.0.iter().map(|(path, count)| {
+        self.counts.iter().map(|(path, count)| {
             let files = if *count == 1 { "path" } else { "paths" };
-            format!("{path} (the repository itself, {count} {files}: commits stay in the copy)")
+            let stay = if self.is_direct {
+                ""
+            } else {
+                ": commits stay in the copy"
+            };
+            format!("{path} (the repository itself, {count} {files}{stay})")
         })
     }
 }
