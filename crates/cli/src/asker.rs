@@ -48,7 +48,10 @@ impl Drop for Withdraw {
 fn put(question: &CallQuestion, withdrawn: &AtomicBool) -> CallAnswer {
     let _held = status::hold();
     let text = format!("{ATTENTION}{}", call_question(question, error_width()));
-    let prompt = "Run it? [y]es, [r] yes for this call in this run, [N]o:";
+    let prompt = match question.longest {
+        Scope::Once => "Run it? [y]es, this time, [N]o:",
+        Scope::Run | Scope::Preset => "Run it? [y]es, [r] yes for this call in this run, [N]o:",
+    };
     match ask_line(&text, prompt, withdrawn) {
         Reply::Line(line) => read(&line),
         Reply::Ended | Reply::Withdrawn => CallAnswer::Nobody,

@@ -1,6 +1,7 @@
 //! A person's yes to one call (S9).
 
 use deputize_authority::{Channel, Scope};
+use deputize_shell::{Analysis, Class, Completeness, Role, What};
 
 use crate::Call;
 
@@ -38,5 +39,25 @@ impl Agreed {
 
     pub(crate) fn is_about(&self, call: &Call) -> bool {
         self.call == *call
+    }
+}
+
+/// How far a yes to a call may reach, by what a command line would do; a line that runs code which it
+/// doesn't hold (a script, a program of the workspace) runs another the next time, for all that anybody
+/// can tell (G8). So does one that wasn't understood.
+pub(crate) fn longest_yes(analysis: Option<&Analysis>) -> Scope {
+    let Some(analysis) = analysis else {
+        return Scope::Run;
+    };
+    let is_unseen = |what: &What| match what {
+        What::Act(rule) => rule.class == Class::Opaque,
+        What::Path { role, .. } => *role == Role::Execute,
+        What::Run { .. } | What::Network { .. } => false,
+    };
+    let is_whole = matches!(analysis.completeness, Completeness::Complete);
+    let mut all = analysis.effects.iter();
+    match is_whole && !all.any(|effect| is_unseen(&effect.what)) {
+        true => Scope::Run,
+        false => Scope::Once,
     }
 }

@@ -1,5 +1,6 @@
 //! What the gate says about a call.
 
+use deputize_authority::Scope;
 use serde::Serialize;
 
 use crate::{Call, Effect, RuleRef, Sealed};
@@ -37,6 +38,9 @@ pub struct Asked {
     pub rule: RuleRef,
     /// Why.
     pub reasons: Vec<String>,
+    /// How far a yes may reach: no further than this one time, where the call runs code that it
+    /// doesn't hold, since that may be another the next time (G8).
+    pub scope: Scope,
     /// What it would do.
     pub effects: Vec<Effect>,
 }

@@ -1,6 +1,5 @@
 //! Questions about single calls of a run, while it goes on (S9).
 
-use deputize_authority::Scope;
 use deputize_runs::words::call_question;
 use deputize_runs::{AnswerFuture, CallAnswer, CallQuestion, Live, RunId};
 use rmcp::service::{Peer, RoleServer};
@@ -25,7 +24,7 @@ impl deputize_runs::Asker for Calls {
                 kind: "call",
                 run: self.run.to_string(),
                 card: format!("{}\nRun it?", call_question(&asked, WIDTH)),
-                scopes: &[Scope::Once, Scope::Run],
+                scopes: asked.scopes(),
             };
             let told = format!("a person is asked about its call #{}", asked.call);
             self.live.tell(&self.run, "question", told);

@@ -35,6 +35,19 @@ pub struct CallQuestion {
     pub rule: String,
     /// Why, each in a sentence.
     pub reasons: Vec<String>,
+    /// How far a yes may reach; one that says more reaches no further.
+    pub longest: Scope,
+}
+
+impl CallQuestion {
+    /// The scopes that a yes may choose from.
+    #[must_use]
+    pub fn scopes(&self) -> &'static [Scope] {
+        match self.longest {
+            Scope::Once => &[Scope::Once],
+            Scope::Run | Scope::Preset => &[Scope::Once, Scope::Run],
+        }
+    }
 }
 
 /// What came of a question.

@@ -195,3 +195,37 @@ fn without_a_terminal_nobody_is_asked() {
     let transcript = std::fs::read_to_string(only_run(&env).join("transcript.json")).unwrap();
     assert!(transcript.contains("nobody can be asked"), "{transcript}");
 }
+
+/// G8, S9: a call that runs code which it doesn't hold is agreed to this one time, whatever the person
+/// types: the child may have changed the script before the next.
+#[test]
+fn a_script_is_never_agreed_to_for_the_run() {
+    let env = project();
+    own_rules(&env, &RULES.replace("touch", "sh"));
+    let bash = |command: &str| call("bash", json!({ "command": command }));
+    let turns = [
+        bash("echo 'echo one' > run.sh"),
+        bash("sh run.sh"),
+        bash("echo 'echo two' > run.sh"),
+        bash("sh run.sh"),
+        say("Done."),
+    ];
+    let model = script(&env, &json!({ "turns": turns }));
+    let command = env
+        .call(["run", "--allow", "shell", "--model", &model, "Go."])
+        .into_command();
+    let mut terminal = Terminal::start(command, SCREEN);
+    for call in ["call #2.", "call #4."] {
+        terminal.until_shown(call).until_shown(PROMPT);
+        assert!(!terminal.screen().contains("[r]"), "{}", terminal.screen());
+        terminal.press(b"r\n");
+    }
+    let status = terminal.wait();
+    assert_eq!(status.code(), Some(0), "{}", terminal.screen());
+    let scopes: Vec<_> = answers(&env)
+        .into_iter()
+        .map(|(call, answer, _, scope)| (call, answer, scope))
+        .collect();
+    let yes = |call| (call, "yes".to_owned(), "once".to_owned());
+    assert_eq!(scopes, [yes(2), yes(4)]);
+}

@@ -6,6 +6,7 @@ use deputize_authority::{Mode, Root, RuleKind, SecretRules, Set, Tool, Use};
 use deputize_shell::Analysis;
 
 use super::{Context, bash, exec, git, paths, write};
+use crate::agreed::longest_yes;
 use crate::effect::shown;
 use crate::explain::{Step, StepOutcome};
 use crate::heard::{Cover, Ear, Heard};
@@ -186,6 +187,7 @@ impl<'a> Judge<'a> {
                 Verdict::Ask(Asked {
                     rule,
                     reasons,
+                    scope: longest_yes(self.analysis.as_ref()),
                     effects: std::mem::take(&mut self.effects),
                 })
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deputize_agent::{Decision, Event as Happened};
-use deputize_authority::Untrusted;
+use deputize_authority::{Scope, Untrusted};
 use deputize_gate::Agreed;
 use deputize_ledger::CallAnswered;
 use deputize_model::ToolUse;
@@ -27,6 +27,8 @@ pub(super) struct Answered {
     pub(super) tool: ToolUse,
     /// The call as the gate understood it.
     pub(super) asked: deputize_gate::Call,
+    /// How far a yes to it may reach.
+    pub(super) longest: Scope,
     pub(super) answer: CallAnswer,
     pub(super) ms: u64,
 }
@@ -56,6 +58,7 @@ impl Drive<'_> {
             arguments: Untrusted::new(arguments),
             rule: rule.to_owned(),
             reasons: question.reasons,
+            longest: question.longest,
         };
         let tool = tool.clone();
         Some(Box::pin(async move {
@@ -65,6 +68,7 @@ impl Drive<'_> {
                 call,
                 tool,
                 asked: question.call,
+                longest: question.longest,
                 answer: answer.unwrap_or(CallAnswer::Nobody),
                 ms: millis(begun),
             }))
@@ -81,6 +85,7 @@ impl Drive<'_> {
             call,
             tool,
             asked,
+            longest,
             answer,
             ms,
         } = answered;
@@ -97,7 +102,7 @@ impl Drive<'_> {
             }
         };
         let agreed = match answer {
-            CallAnswer::Yes(by, scope) => Some(Agreed::new(asked, by, scope)),
+            CallAnswer::Yes(by, scope) => Some(Agreed::new(asked, by, scope.min(longest))),
             CallAnswer::No(_) | CallAnswer::Nobody => None,
         };
         let scope = agreed.as_ref().map(|agreed| agreed.scope().name());

@@ -62,6 +62,8 @@ pub(super) struct Decided {
 pub(super) struct Question {
     pub(super) call: Call,
     pub(super) reasons: Vec<String>,
+    /// How far a yes may reach.
+    pub(super) longest: Scope,
 }
 
 /// What came of a call that ran.
@@ -373,6 +375,7 @@ impl Decided {
                 question: Some(Question {
                     call,
                     reasons: asked.reasons,
+                    longest: asked.scope,
                 }),
             },
             Verdict::Deny(denied) => Self {
