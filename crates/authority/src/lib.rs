@@ -41,7 +41,10 @@ pub use grant::{Grant, GrantDigest, Layer, Narrowed, UnsealError, Workspace, Wor
 pub use mode::Mode;
 pub use preset::{Preset, UnknownPreset};
 pub use promise::{Level, Promise};
-pub use protected::{PROTECTED, ProtectedKind, ProtectedPath, Shape, protected_kind};
+pub use protected::{
+    HOME_STARTUP, MACHINE_STARTUP, PROTECTED, ProtectedKind, ProtectedPath, Shape,
+    protected_anywhere, protected_kind, protected_outside,
+};
 pub use refusal::Refusal;
 pub use rules::{
     CallRule, MAX_RULES, MAX_RULES_BYTES, PathPattern, Rule, RuleKind, Rules, Subject, Use,

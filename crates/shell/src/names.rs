@@ -12,18 +12,6 @@ pub(crate) const GENERATED: &str = "target node_modules dist build out __pycache
 pub(crate) const SECRET_NAMES: &str = ".ssh .aws .gnupg .kube .netrc .env .git-credentials .pgpass .password-store id_rsa id_ed25519 \
     id_ecdsa credentials .bash_history";
 
-/// Files of a home folder that a shell or a login runs.
-pub(crate) const HOME_STARTUP: &str = ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile \
-    .zlogin .inputrc .xprofile .xinitrc .xsession .vimrc .gitconfig .config/git .config/fish \
-    .config/autostart .config/systemd .local/share/systemd .ssh/authorized_keys .ssh/rc \
-    .ssh/config .npmrc .cargo/config.toml";
-
-/// Paths of the machine that a shell, a login or a timer runs.
-pub(crate) const MACHINE_STARTUP: &str = "/etc/profile /etc/profile.d /etc/bash.bashrc /etc/zsh /etc/cron.d /etc/cron.daily \
-    /etc/cron.hourly /etc/cron.weekly /etc/cron.monthly /etc/crontab /var/spool/cron /etc/systemd \
-    /usr/lib/systemd /lib/systemd /etc/init.d /etc/rc.local /etc/ld.so.preload /etc/environment \
-    /etc/pam.d /etc/sudoers /etc/sudoers.d /etc/xdg/autostart";
-
 /// Secrets of the machine and of a home that aren't known by their name alone.
 pub(crate) const MACHINE_SECRETS: &str = "/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d \
     /etc/ssl/private /etc/krb5.keytab /etc/security/opasswd /proc/kcore /proc/kmem /dev/mem \

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use deputize_authority::{ProtectedKind, SecretRules, Set, protected_kind};
+use deputize_authority::{
+    HOME_STARTUP, MACHINE_STARTUP, PROTECTED, ProtectedKind, SecretRules, Set, protected_kind,
+};
 
 use crate::glob;
-use crate::names::{
-    GENERATED, HOME_SECRETS, HOME_STARTUP, MACHINE_SECRETS, MACHINE_STARTUP, SECRET_NAMES,
-};
+use crate::names::{GENERATED, HOME_SECRETS, MACHINE_SECRETS, SECRET_NAMES};
 use crate::value::{Field, Part, Taint};
 use crate::world::World;
 
@@ -461,12 +461,16 @@ fn home_rest<'a>(path: &'a str, world: &World) -> Option<&'a str> {
 }
 
 fn is_startup(path: &str, world: &World) -> bool {
-    MACHINE_STARTUP
-        .split(' ')
-        .any(|startup| below(path, startup).is_some())
-        || home_rest(path, world).is_some_and(|rest| {
-            HOME_STARTUP
-                .split(' ')
-                .any(|startup| below(rest, startup).is_some())
-        })
+    let machine = MACHINE_STARTUP
+        .iter()
+        .any(|row| below(path.trim_start_matches('/'), row.path).is_some());
+    // What a shell obeys in a project it obeys at home all the more.
+    let at_home = HOME_STARTUP.iter().chain(
+        PROTECTED
+            .iter()
+            .filter(|row| matches!(row.kind, ProtectedKind::Startup | ProtectedKind::Editor)),
+    );
+    machine
+        || home_rest(path, world)
+            .is_some_and(|rest| at_home.clone().any(|row| below(rest, row.path).is_some()))
 }

@@ -13,7 +13,9 @@ use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
-use deputize_authority::{PROTECTED, SecretRules, Shape};
+use deputize_authority::{
+    HOME_STARTUP, MACHINE_STARTUP, PROTECTED, ProtectedPath, SecretRules, Shape, protected_kind,
+};
 use rustix::fs::Mode;
 
 use self::git::pin_repository;
@@ -69,6 +71,14 @@ pub(crate) fn cover(
                 pin_repository(repository, &mut maker)?;
             }
             pin_rows(&place, &mut maker)?;
+            // What a command changes deeper down in a copy is held back when that is applied, and no
+            // mount has to stand in the way of removing a folder.
+            if maker.plants() {
+                for path in &found.protected {
+                    pin_row(path, Shape::File, &mut maker)?;
+                }
+            }
+            pin_startup(&plan.home, &mut maker)?;
         }
     }
     Ok(())
@@ -78,7 +88,12 @@ struct Found {
     secrets: Vec<PathBuf>,
     /// `.git` folders and files.
     repositories: Vec<PathBuf>,
+    /// Rows of the table that stand below the root's own entries.
+    protected: Vec<PathBuf>,
 }
+
+/// Folders of what was fetched and built: nobody works there, and tools replace them as a whole.
+const FETCHED: [&str; 4] = ["node_modules", "target", ".venv", "venv"];
 
 /// What a folder holds that is a repository without a work tree: a bare one, a submodule's.
 const REPOSITORY: [&str; 3] = ["HEAD", "objects", "refs"];
@@ -87,6 +102,11 @@ fn walk(workspace: &Path, rules: &SecretRules) -> Result<Found, BoundaryError> {
     let mut found = Found {
         secrets: Vec::new(),
         repositories: Vec::new(),
+        protected: Vec::new(),
+    };
+    let is_fetched = |path: &Path| {
+        path.iter()
+            .any(|name| FETCHED.iter().any(|fetched| name == *fetched))
     };
     let mut folders = vec![workspace.to_owned()];
     let mut entries = 0;
@@ -117,6 +137,14 @@ fn walk(workspace: &Path, rules: &SecretRules) -> Result<Found, BoundaryError> {
             };
             let relative = path.strip_prefix(workspace).unwrap_or(&path);
             let is_secret = rules.denied(relative).is_some();
+            let name = entry.file_name();
+            if folder != workspace
+                && protected_kind(Path::new(&name)).is_some()
+                && !is_secret
+                && !is_fetched(relative)
+            {
+                found.protected.push(path.clone());
+            }
             if entry.file_name() == ".git" {
                 // Submodules keep their repositories in there.
                 folders.push(path.join("modules"));
@@ -218,6 +246,28 @@ fn pin_rows(workspace: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError
             // Always a folder: git doesn't see an empty one, so that none of them is ever committed.
             pin_row(&path, Shape::Folder, maker)?;
         }
+    }
+    Ok(())
+}
+
+/// Keeps what a login or a service runs, where a root was granted around it.
+fn pin_startup(home: &Path, maker: &mut Maker<'_>) -> Result<(), BoundaryError> {
+    let new_root = maker.new_root.to_string_lossy().into_owned();
+    let places = |base: &Path, rows: &'static [ProtectedPath]| {
+        let base = below(&new_root, base);
+        rows.iter().map(move |row| base.join(row.path))
+    };
+    let at_home = places(home, HOME_STARTUP);
+    let of_machine = places(Path::new("/"), MACHINE_STARTUP);
+    for path in at_home.chain(of_machine) {
+        let is_there = std::fs::symlink_metadata(&path).is_ok();
+        if path == maker.root || !path.starts_with(maker.root) || !(is_there || maker.plants()) {
+            continue;
+        }
+        if let Some(folder) = path.parent() {
+            maker.make_with_parents(folder)?;
+        }
+        pin_row(&path, Shape::Folder, maker)?;
     }
     Ok(())
 }

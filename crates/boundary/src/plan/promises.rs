@@ -69,7 +69,7 @@ fn state(promise: Promise, grant: &Grant, host: &HostFacts, level: Level) -> Pro
         },
         Promise::ProtectedPaths if full => PromiseState {
             limit: Some(
-                "a repository that a command creates in a subfolder is not covered".to_owned(),
+                "a repository or a protected name that a command makes in a subfolder is not covered".to_owned(),
             ),
             ..kernel(promise, "read-only mounts")
         },

@@ -26,6 +26,7 @@ mod exec_attacks;
 mod exec_contained;
 mod exec_limits;
 mod exec_ports;
+mod exec_protected;
 mod exec_secrets;
 mod exec_write;
 mod explain;

@@ -428,7 +428,7 @@ fn a_direct_run_changes_the_folder_where_that_was_allowed() {
         say("Done."),
     ]);
     let played = work(&env, turns, &["--workspace", "direct", "--allow", "write"]);
-    assert_eq!(played.refused_by(), ["write.protected_agent"]);
+    assert_eq!(played.refused_by(), ["write.protected_instructions"]);
     let text = |name: &str| fs::read_to_string(env.workspace().join(name)).ok();
     assert_eq!(text("notes.txt").as_deref(), Some("changed\n"));
     assert_eq!(text("made").as_deref(), Some("new\n"));

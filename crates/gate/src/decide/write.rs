@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use deputize_authority::{
-    Consent, Level, Mode, Promise, ProtectedKind, Root, Tool, protected_kind,
+    Consent, Level, Mode, Promise, ProtectedKind, Root, Tool, protected_anywhere, protected_outside,
 };
 
 use super::judge::{Basis, Judge, Pass, Refuse, Scope, Stop, scope};
@@ -97,26 +97,22 @@ fn may_change(judge: &Judge<'_>, path: &Path) -> Result<(), Stop> {
     }
 }
 
-/// The class of a protected path: relative to the workspace, and below `.git` at any depth, since
-/// every folder may be a repository. Outside the workspace nobody knows where projects begin, so
-/// every depth counts for all of them.
+/// The class of a protected path, at whatever depth it lies: every folder may be a project of its own.
+/// What a login or a service runs counts in a root that was granted around it, not in one below it.
 fn protection(judge: &Judge<'_>, path: &Path) -> Option<ProtectedKind> {
-    let kind = |relative: &Path| protected_kind(Path::new(&*relative.to_string_lossy()));
-    let workspace = judge.context.grant.workspace().path();
-    let relative = path.strip_prefix(workspace).ok();
-    let parts: Vec<Component<'_>> = path.components().collect();
-    let below = |at: usize| -> PathBuf { parts[at..].iter().collect() };
-    relative.and_then(kind).or_else(|| {
-        (0..parts.len()).find_map(|at| {
-            let is_git = parts[at].as_os_str().eq_ignore_ascii_case(".git");
-            match is_git {
-                // Another repository in the place of this one.
-                true if at + 1 == parts.len() => Some(ProtectedKind::Git),
-                true => kind(&below(at)),
-                false if relative.is_none() => kind(&below(at)),
-                false => None,
-            }
-        })
+    let grant = judge.context.grant;
+    let relative = path.strip_prefix(grant.workspace().path()).unwrap_or(path);
+    let is_gits = |path: &Path| {
+        path.iter()
+            .any(|name| name.eq_ignore_ascii_case(".git"))
+            .then_some(ProtectedKind::Git)
+    };
+    let inside = protected_anywhere(relative).or_else(|| is_gits(path));
+    inside.or_else(|| {
+        let (kind, place) = protected_outside(path, judge.context.home)?;
+        let mut roots = grant.bounds().write.items();
+        let granted = roots.any(|root| root.path().starts_with(&place));
+        (!granted).then_some(kind)
     })
 }
 
@@ -125,11 +121,16 @@ fn protected(kind: ProtectedKind, path: &Path) -> Stop {
         ProtectedKind::Git => (&rule::WRITE_PROTECTED_GIT, "git runs or obeys it"),
         ProtectedKind::Agent => (
             &rule::WRITE_PROTECTED_AGENT,
-            "coding agents take it as configuration or instruction",
+            "coding agents take it as configuration",
         ),
-        ProtectedKind::Editor => (
-            &rule::WRITE_PROTECTED_EDITOR,
-            "editors and shells run what is in it",
+        ProtectedKind::Instructions => (
+            &rule::WRITE_PROTECTED_INSTRUCTIONS,
+            "coding agents take it as their principal's word",
+        ),
+        ProtectedKind::Editor => (&rule::WRITE_PROTECTED_EDITOR, "editors run what is in it"),
+        ProtectedKind::Startup => (
+            &rule::WRITE_PROTECTED_STARTUP,
+            "shells and logins run what is in it",
         ),
     };
     Stop::of_write(

@@ -15,6 +15,7 @@ mod hostile_git;
 mod laws;
 mod paths;
 mod person_rules;
+mod protected;
 mod repository;
 mod sealed;
 mod world;

@@ -235,11 +235,13 @@ fn g4_protected_paths_are_denied_by_class_at_every_depth() {
         (".git", "write.protected_git"),
         (".husky/pre-push", "write.protected_git"),
         (".claude/settings.json", "write.protected_agent"),
-        ("AGENTS.md", "write.protected_agent"),
-        ("agents.MD", "write.protected_agent"),
+        ("AGENTS.md", "write.protected_instructions"),
+        ("src/agents.MD", "write.protected_instructions"),
+        (".git/HEAD", "write.protected_git"),
         (".mcp.json", "write.protected_agent"),
         (".vscode/tasks.json", "write.protected_editor"),
-        (".envrc", "write.protected_editor"),
+        ("a/.zed/tasks.json", "write.protected_editor"),
+        (".envrc", "write.protected_startup"),
         ("/lib/docs/x/.claude/a", "write.protected_agent"),
     ] {
         let call = write(path);
@@ -262,11 +264,10 @@ fn g4_protected_paths_are_denied_by_class_at_every_depth() {
         assert_verdict(&judged(mode, write("plain"), fresh), "deny", rule);
     }
     for path in [
-        "src/AGENTS.md",
+        "src/AGENTS.md.txt",
         ".gitignore",
         ".github/workflows/a.yml",
         "a.git/config",
-        ".git/HEAD",
     ] {
         let fact = file(&format!("/w/{path}"));
         assert_eq!(judged(mode, write(path), fact).word(), "allow", "{path}");

@@ -133,7 +133,7 @@ fn g4_links_lead_to_what_is_judged() {
         ("new/.GIT/hooks/x", "write.protected_git"),
         ("new/.git", "write.protected_git"),
         (".claude/settings.json", "write.protected_agent"),
-        ("AGENTS.md", "write.protected_agent"),
+        ("AGENTS.md", "write.protected_instructions"),
         (".vscode/tasks.json", "write.protected_editor"),
         ("away/x", "path.escapes"),
     ] {
