@@ -48,7 +48,7 @@ impl WorkspaceMode {
 
     /// The name as options and reports spell it.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::CopyOnWrite => "copy-on-write",
             Self::Worktree => "worktree",

@@ -17,9 +17,12 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Every mode, from the one that asks most.
+    pub const ALL: [Self; 4] = [Self::Explore, Self::Ask, Self::AutoEdit, Self::AutoAll];
+
     /// The name as settings and explanations spell it.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Explore => "explore",
             Self::Ask => "ask",

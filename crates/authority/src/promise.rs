@@ -80,9 +80,12 @@ pub enum Level {
 }
 
 impl Level {
+    /// Every level, from the strongest.
+    pub const ALL: [Self; 3] = [Self::Full, Self::LandlockSeccomp, Self::None];
+
     /// The label as reports spell it.
     #[must_use]
-    pub fn label(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::LandlockSeccomp => "landlock+seccomp",

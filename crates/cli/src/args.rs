@@ -429,13 +429,20 @@ pub(crate) struct Explain {
     /// an unconfined agent of the folder, and other calls by the least preset that has the tool.
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,
+    /// How much is asked: explore, ask, auto-edit or auto-all. A preset's own when absent; a shell
+    /// command without a preset is judged unconfined then.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) mode: Option<String>,
+    /// What a shell command without a preset would be bound by: none, landlock+seccomp or full.
+    #[arg(long, value_name = "LEVEL", conflicts_with = "preset")]
+    pub(crate) boundary: Option<String>,
     /// The folder that the call's child or agent works in.
     #[arg(long, value_name = "DIR")]
     pub(crate) workdir: Option<PathBuf>,
     /// Read calls from standard input, one JSON object a line, such as
     /// `{"tool":"bash","command":"ls","cwd":"/w","root":"/w","home":"/home/u"}`, and answer one per
     /// line. `mode` and `boundary` name what a command would be bound by.
-    #[arg(long, conflicts_with_all = ["tool", "path", "pattern", "args", "command"])]
+    #[arg(long, conflicts_with_all = ["tool", "path", "pattern", "args", "command", "mode", "boundary"])]
     pub(crate) stdin: bool,
     /// Print the explanation as one JSON object.
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use deputize_authority::{Level, Mode, WorkspaceMode};
 use serde::Serialize;
 
 use crate::decide::{Context, Judge};
@@ -30,6 +31,43 @@ pub enum StepOutcome {
     Stop,
 }
 
+/// What a call was judged by, beside the call itself: a row and a column of `docs/verdicts.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Judged {
+    /// The mode, or `unconfined`: by the reading alone.
+    pub mode: &'static str,
+    /// The level of the boundary.
+    pub boundary: &'static str,
+    /// Where changes of the workspace go.
+    pub workspace: &'static str,
+}
+
+impl Judged {
+    /// As an agent of another host is judged, which nothing confines.
+    pub(crate) const UNCONFINED: Self = Self {
+        mode: "unconfined",
+        boundary: Level::None.label(),
+        workspace: WorkspaceMode::Direct.name(),
+    };
+
+    /// As a line in a mode and a boundary is, on a copy.
+    pub(crate) fn bound(mode: Mode, boundary: Level) -> Self {
+        Self {
+            mode: mode.name(),
+            boundary: boundary.label(),
+            workspace: WorkspaceMode::CopyOnWrite.name(),
+        }
+    }
+
+    fn by(context: &Context<'_>) -> Self {
+        Self {
+            mode: context.mode.name(),
+            boundary: context.boundary.label(),
+            workspace: context.grant.workspace().mode.name(),
+        }
+    }
+}
+
 /// A verdict with its whole chain. The JSON form is stable: `verdict`, `rule`, `reasons`,
 /// `effects`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,6 +80,8 @@ pub struct Explanation {
     pub rule: &'static str,
     /// Where that rule came from.
     pub origin: String,
+    /// What it was judged by.
+    pub judged: Judged,
     /// Why, the deciding reason first.
     pub reasons: Vec<String>,
     /// What the call does, as far as it was analysed.
@@ -72,7 +112,7 @@ pub fn explain(
         Ok(call) => {
             let mut judge = Judge::new(context);
             let verdict = judge.verdict(call, facts);
-            Explanation::of(verdict, judge.steps, judge.reading)
+            Explanation::of(verdict, judge.steps, judge.reading, Judged::by(context))
         }
         Err(denied) => {
             let step = Step {
@@ -80,13 +120,18 @@ pub fn explain(
                 outcome: StepOutcome::Stop,
                 text: denied.reason.clone(),
             };
-            Explanation::of(Verdict::Deny(*denied), vec![step], None)
+            Explanation::of(
+                Verdict::Deny(*denied),
+                vec![step],
+                None,
+                Judged::by(context),
+            )
         }
     }
 }
 
 impl Explanation {
-    fn of(verdict: Verdict, steps: Vec<Step>, shell: Option<Reading>) -> Self {
+    fn of(verdict: Verdict, steps: Vec<Step>, shell: Option<Reading>, judged: Judged) -> Self {
         let word = verdict.word();
         let rule = verdict.rule().clone();
         let effects = verdict.effects().to_vec();
@@ -109,6 +154,7 @@ impl Explanation {
             contained,
             rule: rule.id,
             origin: rule.origin.into_owned(),
+            judged,
             reasons,
             effects,
             steps,
@@ -131,6 +177,15 @@ impl Explanation {
             out,
             "{}{contained} by {} ({})",
             self.verdict, self.rule, self.origin
+        );
+        let Judged {
+            mode,
+            boundary,
+            workspace,
+        } = self.judged;
+        let _ = writeln!(
+            out,
+            "  judged  mode {mode}, boundary {boundary}, workspace {workspace}"
         );
         for command in self.shell.iter().flat_map(|shell| &shell.commands) {
             let _ = writeln!(out, "  runs    {}", command.line());

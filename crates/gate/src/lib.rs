@@ -47,7 +47,7 @@ pub use arguments::CallError;
 pub use call::{Call, Case, GrepOptions, GrepOutput, Occurrences, Replacement, Syntax};
 pub use decide::{Context, admit, decide, queries};
 pub use effect::{Change, Class, Effect, Reach};
-pub use explain::{Explanation, Step, StepOutcome, explain};
+pub use explain::{Explanation, Judged, Step, StepOutcome, explain};
 pub use fact::{Fact, Kind, Outcome, PathFact, ProgramFact, Query};
 pub use git::{GitLook, GitOutput, Side};
 pub use hook::{Decision, HookAnswer, HookError, Host, OnAsk, Seat, hook};

@@ -10,8 +10,9 @@ use deputize_shell::{
     analyse, doubted, judge, land, rule as rule_about,
 };
 
+use crate::decide::stance::{self, Hold, Stance as Row};
 use crate::decide::{is_plainly_ours, told};
-use crate::explain::{Explanation, Step, StepOutcome};
+use crate::explain::{Explanation, Judged, Step, StepOutcome};
 use crate::heard::{Cover, Ear, Heard};
 use crate::resolve::normal;
 use crate::rule::{self, RuleRef};
@@ -137,6 +138,7 @@ pub fn explain_line(
     let mut explanation = unconfined(&line, standing);
     if let Stance::Bound(mode, boundary) = stance {
         bind(&mut explanation, &line, mode, boundary);
+        explanation.judged = Judged::bound(mode, boundary);
     }
     if standing.rules.is_empty() {
         return explanation;
@@ -288,6 +290,7 @@ fn unconfined(line: &Line, standing: &Standing) -> Explanation {
         contained: Contained::No,
         rule: rule.id,
         origin: rule.origin.into_owned(),
+        judged: Judged::UNCONFINED,
         reasons,
         effects: shell::effects(&line.analysis).collect(),
         steps,
@@ -297,43 +300,45 @@ fn unconfined(line: &Line, standing: &Standing) -> Explanation {
     }
 }
 
-/// The same line in a mode and a boundary: the table of [`crate::decide`] for a copy without network.
+/// The same line in a mode and a boundary, on a copy without network: by the table of children.
 fn bind(explanation: &mut Explanation, line: &Line, mode: Mode, boundary: Level) {
-    let answer = line.verdict.answer;
-    match (mode, boundary) {
-        (Mode::Explore, _) => {
-            let reason = "this mode looks and runs nothing".to_owned();
-            let rule = RuleRef::from(&rule::MODE_EXPLORE);
-            let instead = "Find out by reading, or say what would have to be run";
-            settle(explanation, "deny", &rule, StepOutcome::Stop, reason);
-            explanation.message = explanation
-                .reasons
-                .first()
-                .map(|reason| told(&rule, reason, instead));
-        }
-        (Mode::AutoEdit | Mode::AutoAll, Level::Full) => {
-            explanation.message = None;
+    let hold = Hold {
+        contained: boundary == Level::Full,
+        reaches: boundary != Level::Full,
+        approved: false,
+    };
+    let (word, rule, outcome, reason) = match stance::of(mode, hold, line.verdict.answer) {
+        // The reading has said so.
+        Row::Harmful | Row::Proven => return,
+        Row::Explore => (
+            "deny",
+            &rule::MODE_EXPLORE,
+            StepOutcome::Stop,
+            "this mode looks and runs nothing".to_owned(),
+        ),
+        Row::Contained => {
             explanation.contained = Contained::Yes;
             let says = rule::BASH_CONTAINED.says.to_owned();
-            let rule = RuleRef::from(&rule::BASH_CONTAINED);
-            settle(explanation, "allow", &rule, StepOutcome::Pass, says);
+            ("allow", &rule::BASH_CONTAINED, StepOutcome::Pass, says)
         }
-        _ if answer == Answer::Deny => {}
-        (Mode::AutoAll, _) if answer == Answer::Ask => {
+        Row::Auto | Row::Approved => {
             let says = rule::BASH_AUTO.says.to_owned();
-            let rule = RuleRef::from(&rule::BASH_AUTO);
-            settle(explanation, "allow", &rule, StepOutcome::Pass, says);
+            ("allow", &rule::BASH_AUTO, StepOutcome::Pass, says)
         }
-        (Mode::AutoAll, _) => {}
-        (Mode::Ask | Mode::AutoEdit, _) => {
+        Row::Ask => {
             let reason = match mode {
                 Mode::Ask => "this mode asks about each command".to_owned(),
                 _ => format!("the boundary is {boundary}, without namespaces"),
             };
-            let rule = RuleRef::from(&rule::BASH_ASK);
-            settle(explanation, "ask", &rule, StepOutcome::Ask, reason);
+            ("ask", &rule::BASH_ASK, StepOutcome::Ask, reason)
         }
-    }
+    };
+    let rule = RuleRef::from(rule);
+    explanation.message = (word == "deny").then(|| {
+        let instead = "Find out by reading, or say what would have to be run";
+        told(&rule, &reason, instead)
+    });
+    settle(explanation, word, &rule, outcome, reason);
 }
 
 /// Puts another rule's word above what the line alone comes to.
@@ -371,6 +376,7 @@ fn plain_denial(rule: RuleRef, reason: String, instead: &str, effects: Vec<Effec
             text: reason,
         }],
         origin: rule.origin.into_owned(),
+        judged: Judged::UNCONFINED,
         allowed_scope: Vec::new(),
         shell: None,
     }

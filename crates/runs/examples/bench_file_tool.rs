@@ -46,6 +46,7 @@ fn measure(rounds: usize) -> Result<Vec<Side>, Failure> {
         socket: socket.into(),
         context: Context {
             grant: &granted.grant,
+            mode: granted.grant.mode(),
             home: scene.look.home.as_deref(),
             boundary: plan.level,
             held: &held,

@@ -34,6 +34,7 @@ fn measure(rounds: usize) -> Result<Vec<Side>, Failure> {
     let granted = preflight::child(&request, &scene.look.surroundings(None))?;
     let context = Context {
         grant: &granted.grant,
+        mode: granted.grant.mode(),
         home: scene.look.home.as_deref(),
         boundary: Level::Full,
         held: &Promise::ALL,

@@ -287,6 +287,7 @@ impl Session<'_> {
         let home = self.look.home.clone();
         let context = Context {
             grant: &self.grant,
+            mode: self.grant.mode(),
             home: home.as_deref(),
             boundary: plan.level,
             held: &held,

@@ -1,7 +1,7 @@
 //! `cargo xtask gen`: reference pages from the program itself, so that they can't drift.
 //!
 //! `docs/reference/cli.md` comes from the program's `--help`, `docs/reference/refusals.md` from the
-//! refusals in the sources. Shell completions and man pages are made by the program too; they are
+//! refusals in the sources, `docs/verdicts.md` from the gate, by its example `verdicts`. Shell completions and man pages are made by the program too; they are
 //! for packagers, so they go below the target folder and only have to come out.
 
 mod help;
@@ -16,7 +16,7 @@ use crate::arguments::Purpose;
 use crate::command;
 use crate::failure::Failure;
 use crate::sources;
-use crate::workspace::{ProgramKind, Workspace};
+use crate::workspace::{Program, ProgramKind, Workspace};
 
 /// No help text takes a tenth of this.
 const HELP_LIMIT: Duration = Duration::from_secs(20);
@@ -26,13 +26,19 @@ const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
 /// Writes the generated files, or compares them with those that are there.
 pub(crate) fn generate(workspace: &Workspace, purpose: Purpose) -> Result<(), Failure> {
-    let program = program(workspace)?;
+    let built = workspace.build_tests()?;
+    let program = program(&built, "crates/cli", "deputize")?;
+    let verdicts = self::program(&built, "crates/gate", "verdicts")?;
     let help = |words: &[String]| command::within(ours(&program, words).arg("--help"), HELP_LIMIT);
     let pages = [
         ("docs/reference/cli.md", help::page(&help)?),
         (
             "docs/reference/refusals.md",
             refusals::page(&sources::all(workspace)?),
+        ),
+        (
+            "docs/verdicts.md",
+            command::within(&mut ours(&verdicts, &[]), HELP_LIMIT)? + "\n",
         ),
     ];
     let mut stale = 0;
@@ -46,17 +52,18 @@ pub(crate) fn generate(workspace: &Workspace, purpose: Purpose) -> Result<(), Fa
     }
 }
 
-/// The program as the tests build it: the same build serves both.
-fn program(workspace: &Workspace) -> Result<PathBuf, Failure> {
-    let built = workspace.build_tests()?;
-    let ours = built
-        .into_iter()
-        .find(|program| program.name == "deputize" && program.kind == ProgramKind::Ordinary);
+/// A program as the tests build it: the same build serves both.
+fn program(built: &[Program], folder: &str, name: &str) -> Result<PathBuf, Failure> {
+    let ours = built.iter().find(|program| {
+        program.name == name
+            && program.folder == Path::new(folder)
+            && program.kind == ProgramKind::Ordinary
+    });
     match ours {
-        Some(program) => Ok(program.path),
-        None => Err(Failure::Missing(
-            "cargo built no program `deputize`".to_owned(),
-        )),
+        Some(program) => Ok(program.path.clone()),
+        None => Err(Failure::Missing(format!(
+            "cargo built no program `{name}` in {folder}"
+        ))),
     }
 }
 

@@ -31,12 +31,22 @@ pub(crate) fn main(args: &Explain) -> ExitCode {
 fn one(args: &Explain) -> Result<ExitCode, RunError> {
     let look = around()?;
     let explanation = if args.tool.as_deref() == Some("exec") {
-        if args.preset.is_some() {
-            return Err(usage(
+        let (preset, mode) = (&args.preset, args.mode.as_ref().or(args.boundary.as_ref()));
+        let named = [
+            (
                 "preset",
-                "a command that a person types has a grant of its own, not a preset's".to_owned(),
+                preset.as_ref(),
                 "leave --preset out, or name a child's tool",
-            ));
+            ),
+            (
+                "mode",
+                mode,
+                "leave --mode and --boundary out, or name a child's tool",
+            ),
+        ];
+        if let Some((field, _, fix)) = named.into_iter().find(|(_, named, _)| named.is_some()) {
+            let why = "a command that a person types has a grant of its own, not a preset's";
+            return Err(usage(field, why.to_owned(), fix));
         }
         Desk::for_command(&look, args)?.explain_command(args)?
     } else {
@@ -48,12 +58,15 @@ fn one(args: &Explain) -> Result<ExitCode, RunError> {
                 let root = root.to_string_lossy();
                 let rules = look.rules(None)?;
                 let standing = standing(&look, &rules, &root, &root, None);
-                explain_line(line, &standing, Stance::Unconfined, second_opinion)
+                let stance = stance(args.mode.as_deref(), args.boundary.as_deref())?;
+                explain_line(line, &standing, stance, second_opinion)
             }
             None => {
                 let preset = preset(args, &tool);
-                Desk::for_child(&look, preset, args.workdir.clone(), look.rules(None)?)?
-                    .explain(&tool, &arguments)?
+                let mut desk =
+                    Desk::for_child(&look, preset, args.workdir.clone(), look.rules(None)?)?;
+                desk.mode = args.mode.as_deref().map(mode).transpose()?;
+                desk.explain(&tool, &arguments)?
             }
         }
     };
@@ -229,8 +242,12 @@ fn answer(
     }
     let workdir = root.or(cwd).map(PathBuf::from);
     let workdir = workdir.or_else(|| args.workdir.clone());
-    Desk::for_child(look, preset(args, &tool), workdir, rules.clone())?
-        .explain(&tool, &Value::Object(object))
+    let mut desk = Desk::for_child(look, preset(args, &tool), workdir, rules.clone())?;
+    desk.mode = match stance {
+        Stance::Bound(mode, _) => Some(mode),
+        Stance::Unconfined => None,
+    };
+    desk.explain(&tool, &Value::Object(object))
 }
 
 fn bad(why: String) -> RunError {
@@ -242,28 +259,33 @@ fn bad(why: String) -> RunError {
 }
 
 /// What binds a command: nothing, or a mode and a boundary. The one that is missing is a child's.
-fn stance(mode: Option<&str>, boundary: Option<&str>) -> Result<Stance, RunError> {
-    const MODES: [Mode; 4] = [Mode::Explore, Mode::Ask, Mode::AutoEdit, Mode::AutoAll];
-    const LEVELS: [Level; 3] = [Level::None, Level::LandlockSeccomp, Level::Full];
-    if mode.is_none() && boundary.is_none() {
+fn stance(named: Option<&str>, boundary: Option<&str>) -> Result<Stance, RunError> {
+    if named.is_none() && boundary.is_none() {
         return Ok(Stance::Unconfined);
     }
-    let mode = match mode {
-        None => Mode::AutoEdit,
-        Some(name) => MODES
-            .into_iter()
-            .find(|mode| mode.name() == name)
-            .ok_or_else(|| bad("`mode` is explore, ask, auto-edit or auto-all".to_owned()))?,
-    };
+    let mode = named.map_or(Ok(Mode::AutoEdit), mode)?;
     let boundary = match boundary {
         None => Level::None,
         Some("full") => Level::Full,
-        Some(name) => LEVELS
+        Some(name) => Level::ALL
             .into_iter()
             .find(|level| level.label() == name)
-            .ok_or_else(|| bad("`boundary` is none, landlock+seccomp or full".to_owned()))?,
+            .ok_or_else(|| {
+                let why = format!("no boundary has the level `{}`", escape(name));
+                usage("boundary", why, "use none, landlock+seccomp or full")
+            })?,
     };
     Ok(Stance::Bound(mode, boundary))
+}
+
+/// The mode of that name; `_` and `-` are equal.
+fn mode(name: &str) -> Result<Mode, RunError> {
+    let spelled = name.replace('_', "-");
+    let mut modes = Mode::ALL.into_iter();
+    modes.find(|mode| mode.name() == spelled).ok_or_else(|| {
+        let why = format!("no mode is named `{}`", escape(name));
+        usage("mode", why, "use explore, ask, auto-edit or auto-all")
+    })
 }
 
 /// A grant and its planned boundary, to hold calls against.
@@ -272,6 +294,8 @@ struct Desk<'a> {
     grant: Grant,
     plan: BoundaryPlan,
     rules: Rules,
+    /// Another mode than the grant's.
+    mode: Option<Mode>,
 }
 
 impl<'a> Desk<'a> {
@@ -307,6 +331,7 @@ impl<'a> Desk<'a> {
             grant,
             plan,
             rules,
+            mode: None,
         })
     }
 
@@ -344,6 +369,7 @@ impl<'a> Desk<'a> {
     fn context<'c>(&'c self, held: &'c [Promise]) -> Context<'c> {
         Context {
             grant: &self.grant,
+            mode: self.mode.unwrap_or_else(|| self.grant.mode()),
             home: self.look.home.as_deref(),
             boundary: self.plan.level,
             held,

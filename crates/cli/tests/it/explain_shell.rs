@@ -159,6 +159,41 @@ fn a_line_that_is_not_exactly_a_call_is_an_error() {
     assert_eq!(last["verdict"], "allow");
 }
 
+/// G2, G3: an explanation names what it judged by, and another mode can be asked for.
+#[test]
+fn the_mode_that_was_judged_by_is_shown_and_can_be_chosen() {
+    let env = scene();
+    for (options, judged) in [
+        (
+            &["make"][..],
+            "judged  mode unconfined, boundary none, workspace direct",
+        ),
+        (
+            &["--mode", "auto_all", "--boundary", "full", "make"],
+            "judged  mode auto-all, boundary namespaces+landlock+seccomp, workspace copy-on-write",
+        ),
+        (
+            &["--mode", "ask", "--preset", "general", "make"],
+            "judged  mode ask, boundary ",
+        ),
+        (
+            &["--mode", "explore", "--tool", "write", "--path", "a"],
+            "judged  mode explore, boundary ",
+        ),
+    ] {
+        let arguments = ["explain"].iter().chain(options);
+        let outcome = env.run(arguments).expect_code(0);
+        assert!(outcome.out().contains(judged), "{options:?}: {outcome}");
+    }
+    let answer = parsed(&env.run(["explain", "--json", "--mode", "explore", "ls"]));
+    assert_eq!(answer["judged"]["mode"], "explore");
+    assert_eq!(answer["rule"], "mode.explore");
+    for (option, word) in [("--mode", "yolo"), ("--boundary", "strong")] {
+        let outcome = env.run(["explain", option, word, "ls"]).expect_code(2);
+        assert!(outcome.err().contains("  fix: use "), "{outcome}");
+    }
+}
+
 /// G10: hostile lines are answered, in bounded time, and none of them with an allowance.
 #[test]
 fn hostile_lines_are_never_allowed() {

@@ -9,9 +9,10 @@
 use std::path::Path;
 
 use deputize_authority::{Consent, Level, Mode, Set};
-use deputize_shell::{Answer, User, World};
+use deputize_shell::{User, World};
 
 use super::judge::{Basis, Judge, Pass, Refuse, Stop};
+use super::stance::{self, Hold, Stance};
 use super::{Context, admin, paths, start};
 use crate::rule;
 use crate::{Bound, BoundLaunch, Class, Contained, Effect, Fact, Means, Query, Reading, shell};
@@ -28,13 +29,8 @@ pub(crate) fn judge(judge: &mut Judge<'_>, command: &str, facts: &[Fact]) -> Res
     judge
         .effects
         .push(effect(Path::new("bash"), command, Class::Opaque));
-    if judge.context.grant.mode() == Mode::Explore {
-        return Err(Stop::new(
-            &rule::MODE_EXPLORE,
-            "this mode looks and runs nothing",
-            "Find out by reading, or say what would have to be run",
-        )
-        .into());
+    if judge.context.mode == Mode::Explore {
+        return Err(looks_only().into());
     }
     if admin::is_plainly_ours(command) {
         judge.effects = vec![effect(Path::new("bash"), command, Class::Admin)];
@@ -54,7 +50,7 @@ pub(crate) fn judge(judge: &mut Judge<'_>, command: &str, facts: &[Fact]) -> Res
     all_commands(judge)?;
     start::contained(judge)?;
     let read = read(judge, command);
-    let (rule, contained) = stance(judge, &read)?;
+    let (rule, contained) = weigh(judge, &read)?;
     Ok(Pass {
         rule,
         contained,
@@ -110,55 +106,63 @@ fn all_commands(judge: &Judge<'_>) -> Result<(), Stop> {
 }
 
 /// Containment, the reading's denial, approval, or the reasons to ask.
-fn stance(judge: &Judge<'_>, read: &deputize_shell::Verdict) -> Result<(Basis, Contained), Refuse> {
+fn weigh(judge: &Judge<'_>, read: &deputize_shell::Verdict) -> Result<(Basis, Contained), Refuse> {
     let context = judge.context;
     let mut reasons = uncontained(context);
-    if reasons.is_empty() && matches!(context.grant.mode(), Mode::AutoEdit | Mode::AutoAll) {
-        return Ok(((&rule::BASH_CONTAINED).into(), Contained::Yes));
-    }
-    if reaches_the_folder(context) {
-        denied_by_reading(read)?;
-    }
-    match context.grant.mode() {
-        Mode::AutoAll if read.answer == Answer::Allow => {
-            return Ok(((&rule::BASH_PROVEN).into(), Contained::No));
+    let hold = Hold {
+        contained: reasons.is_empty(),
+        reaches: reaches_the_folder(context),
+        approved: context.approved.contains(&Consent::Shell),
+    };
+    let rule = match stance::of(context.mode, hold, read.answer) {
+        Stance::Explore => return Err(looks_only().into()),
+        Stance::Contained => return Ok(((&rule::BASH_CONTAINED).into(), Contained::Yes)),
+        Stance::Harmful => return Err(harmful(read).into()),
+        Stance::Proven => &rule::BASH_PROVEN,
+        Stance::Auto => &rule::BASH_AUTO,
+        Stance::Approved => &rule::BASH_APPROVED,
+        Stance::Ask => {
+            if let Some(basis) = judge.allowed_line() {
+                return Ok((basis, Contained::No));
+            }
+            if reasons.is_empty() || context.mode == Mode::Ask {
+                reasons.insert(0, "this mode asks about each command".to_owned());
+            }
+            let spoke = read
+                .voices
+                .iter()
+                .map(|voice| shell::Spoken::of(voice).reason);
+            reasons.extend(spoke.take(SHOWN_REASONS));
+            return judge.question((&rule::BASH_ASK).into(), reasons);
         }
-        Mode::AutoAll => return Ok(((&rule::BASH_AUTO).into(), Contained::No)),
-        Mode::AutoEdit if context.approved.contains(&Consent::Shell) => {
-            return Ok(((&rule::BASH_APPROVED).into(), Contained::No));
-        }
-        Mode::Explore | Mode::Ask | Mode::AutoEdit => {}
+    };
+    Ok((rule.into(), Contained::No))
+}
+
+fn looks_only() -> Stop {
+    Stop::new(
+        &rule::MODE_EXPLORE,
+        "this mode looks and runs nothing",
+        "Find out by reading, or say what would have to be run",
+    )
+}
+
+/// The denial of the rule that spoke, with its safer way. A denial of the reading has one.
+fn harmful(read: &deputize_shell::Verdict) -> Stop {
+    match read.voices.first() {
+        Some(voice) => Stop::new(
+            voice.rule,
+            shell::Spoken::of(voice).reason,
+            voice.rule.safer,
+        ),
+        None => looks_only(),
     }
-    if let Some(basis) = judge.allowed_line() {
-        return Ok((basis, Contained::No));
-    }
-    if reasons.is_empty() {
-        reasons.push("this mode asks about each command".to_owned());
-    }
-    let spoke = read
-        .voices
-        .iter()
-        .map(|voice| shell::Spoken::of(voice).reason);
-    reasons.extend(spoke.take(SHOWN_REASONS));
-    judge.question((&rule::BASH_ASK).into(), reasons)
 }
 
 /// Whether what the command does can't be taken back. The network alone isn't that: were it a
 /// reason, taking it away would turn a denial into an allowance.
 fn reaches_the_folder(context: &Context<'_>) -> bool {
     !context.grant.workspace().mode.is_copy() || context.boundary != Level::Full
-}
-
-/// The denial of the rule that spoke, with its safer way.
-fn denied_by_reading(read: &deputize_shell::Verdict) -> Result<(), Stop> {
-    match read.voices.first() {
-        Some(voice) if read.answer == Answer::Deny => Err(Stop::new(
-            voice.rule,
-            shell::Spoken::of(voice).reason,
-            voice.rule.safer,
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// Why the effects of a command are not all held in and undone with the workspace.

@@ -30,7 +30,7 @@ pub(crate) fn queries(launch: &Launch, context: &Context<'_>) -> Vec<Query> {
 
 pub(crate) fn judge(judge: &mut Judge<'_>, launch: &Launch, facts: &[Fact]) -> Result<Pass, Stop> {
     judge.effects.push(effect(launch, None, Class::Opaque));
-    if judge.context.grant.mode() == Mode::Explore {
+    if judge.context.mode == Mode::Explore {
         return Err(Stop::new(
             &rule::MODE_EXPLORE,
             "this mode looks and runs nothing",

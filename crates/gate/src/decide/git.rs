@@ -37,10 +37,10 @@ pub(crate) fn judge(judge: &mut Judge<'_>, look: &GitLook, facts: &[Fact]) -> Re
     start::contained(judge)?;
     let context = judge.context;
     let is_kept_from_writing =
-        context.grant.mode() == Mode::Explore || context.grant.workspace().mode.is_copy();
+        context.mode == Mode::Explore || context.grant.workspace().mode.is_copy();
     let (rule, contained) = if is_kept_from_writing {
         ((&rule::GIT_READ).into(), Contained::No)
-    } else if context.approved.contains(&Consent::Shell) || context.grant.mode() == Mode::AutoAll {
+    } else if context.approved.contains(&Consent::Shell) || context.mode == Mode::AutoAll {
         ((&rule::GIT_APPROVED).into(), Contained::No)
     } else {
         let reason = "git would run where it can change the workspace itself";

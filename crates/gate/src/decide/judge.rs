@@ -160,8 +160,8 @@ impl<'a> Judge<'a> {
 
     pub(crate) fn verdict(&mut self, call: Call, facts: &[Fact]) -> Verdict {
         let mut agreed = self.context.agreed.iter();
-        self.is_agreed = agreed.any(|agreed| agreed.is_about(&call))
-            && self.context.grant.mode() != Mode::Explore;
+        self.is_agreed =
+            agreed.any(|agreed| agreed.is_about(&call)) && self.context.mode != Mode::Explore;
         let outcome = self.judge(&call, facts);
         match self.heeding(&call, outcome) {
             Ok(pass) => {

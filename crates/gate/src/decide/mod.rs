@@ -7,12 +7,13 @@ mod exec;
 mod git;
 mod judge;
 mod paths;
+pub(crate) mod stance;
 mod start;
 mod write;
 
 use std::path::{Path, PathBuf};
 
-use deputize_authority::{CallRule, Consent, Grant, Level, Promise};
+use deputize_authority::{CallRule, Consent, Grant, Level, Mode, Promise};
 
 pub use admit::admit;
 
@@ -25,6 +26,8 @@ pub(crate) use judge::{Judge, Stop, denied, told};
 pub struct Context<'a> {
     /// All that the child may do.
     pub grant: &'a Grant,
+    /// How much is asked: a child's mode is its grant's.
+    pub mode: Mode,
     /// The home folder that `~` means; `None` when there is none.
     pub home: Option<&'a Path>,
     /// The strength of the boundary around the call.

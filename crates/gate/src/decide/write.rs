@@ -22,7 +22,7 @@ pub(crate) fn judge(
     if let Ok(path) = judge.context.resolve(written) {
         judge.effects.push(Effect::Write { path, change });
     }
-    if judge.context.grant.mode() == Mode::Explore {
+    if judge.context.mode == Mode::Explore {
         return Err(Stop::new(
             &rule::MODE_EXPLORE,
             "this mode looks and changes nothing",
@@ -203,7 +203,7 @@ fn stance(judge: &Judge<'_>, tool: Tool, target: &Path) -> Result<(Basis, Contai
     let context = judge.context;
     let workspace = context.grant.workspace();
     let is_in_a_copy = workspace.mode.is_copy() && target.starts_with(workspace.path());
-    let reason = match context.grant.mode() {
+    let reason = match context.mode {
         Mode::Explore | Mode::Ask => "this mode asks about each change".to_owned(),
         Mode::AutoEdit | Mode::AutoAll if is_in_a_copy => {
             return Ok(((&rule::WRITE_CONTAINED).into(), Contained::Yes));
@@ -214,7 +214,7 @@ fn stance(judge: &Judge<'_>, tool: Tool, target: &Path) -> Result<(Basis, Contai
         }
         Mode::AutoEdit => format!("it changes `{}` itself, not a copy", shown(target)),
     };
-    if context.grant.mode() != Mode::Explore
+    if context.mode != Mode::Explore
         && let Some(basis) = judge.allowed_change(tool, target)
     {
         return Ok((basis, Contained::No));

@@ -19,6 +19,7 @@ fn an_allowed_read() {
     let explanation = explain(call, &[Fact::Path(fact)], &context);
     assert_snapshot!(explanation.text(), @r#"
     allow by read.allowed (built-in)
+      judged  mode explore, boundary namespaces+landlock+seccomp, workspace direct
       effect  reads /w/src/a.rs
       pass    tool.granted: the grant lists the tool `read`
       pass    path.inside: `/w/src/a.rs` is a file inside the readable roots
@@ -31,6 +32,11 @@ fn an_allowed_read() {
       "contained": "no",
       "rule": "read.allowed",
       "origin": "built-in",
+      "judged": {
+        "mode": "explore",
+        "boundary": "namespaces+landlock+seccomp",
+        "workspace": "direct"
+      },
       "reasons": [
         "looking inside the readable roots needs no question",
         "the file has 2 names, and others may lie outside the readable roots"
@@ -80,13 +86,14 @@ fn a_denied_read() {
     let explanation = explain(call, &[], &context);
     assert_snapshot!(explanation.text(), @r#"
     deny by path.outside (built-in)
+      judged  mode explore, boundary namespaces+landlock+seccomp, workspace direct
       effect  reads /home/u/.ssh/id_rsa
       pass    tool.granted: the grant lists the tool `read`
       stop    path.outside: `/home/u/.ssh/id_rsa` lies outside what may be read
       told    Denied (path.outside): `/home/u/.ssh/id_rsa` lies outside what may be read. Use a path inside /w, /lib/docs.
     "#);
     assert_snapshot!(serde_json::to_string(&explanation).unwrap(), @r#"
-    {"verdict":"deny","contained":"no","rule":"path.outside","origin":"built-in","reasons":["`/home/u/.ssh/id_rsa` lies outside what may be read"],"effects":[{"effect":"read","path":"/home/u/.ssh/id_rsa","reach":"file"}],"steps":[{"rule":{"id":"tool.granted","origin":"built-in"},"outcome":"pass","text":"the grant lists the tool `read`"},{"rule":{"id":"path.outside","origin":"built-in"},"outcome":"stop","text":"`/home/u/.ssh/id_rsa` lies outside what may be read"}],"message":"Denied (path.outside): `/home/u/.ssh/id_rsa` lies outside what may be read. Use a path inside /w, /lib/docs.","allowed_scope":["/w","/lib/docs"]}
+    {"verdict":"deny","contained":"no","rule":"path.outside","origin":"built-in","judged":{"mode":"explore","boundary":"namespaces+landlock+seccomp","workspace":"direct"},"reasons":["`/home/u/.ssh/id_rsa` lies outside what may be read"],"effects":[{"effect":"read","path":"/home/u/.ssh/id_rsa","reach":"file"}],"steps":[{"rule":{"id":"tool.granted","origin":"built-in"},"outcome":"pass","text":"the grant lists the tool `read`"},{"rule":{"id":"path.outside","origin":"built-in"},"outcome":"stop","text":"`/home/u/.ssh/id_rsa` lies outside what may be read"}],"message":"Denied (path.outside): `/home/u/.ssh/id_rsa` lies outside what may be read. Use a path inside /w, /lib/docs.","allowed_scope":["/w","/lib/docs"]}
     "#);
 }
 
@@ -97,6 +104,7 @@ fn a_call_that_is_no_call() {
     let call = admit("rm\u{1b}[2J", &json!({}), &context);
     assert_snapshot!(explain(call, &[], &context).text(), @r#"
     deny by tool.unknown (built-in)
+      judged  mode explore, boundary namespaces+landlock+seccomp, workspace direct
       stop    tool.unknown: no tool is named `rm\u{1b}[2J`
       told    Denied (tool.unknown): no tool is named `rm\u{1b}[2J`. Use one of the tools that were offered.
     "#);
@@ -111,6 +119,7 @@ fn a_contained_start() {
     let explanation = explain(Ok(Call::Exec(launch)), &facts, &context);
     assert_snapshot!(explanation.text(), @r#"
     allow (contained) by exec.contained (built-in)
+      judged  mode auto-edit, boundary namespaces+landlock+seccomp, workspace direct
       effect  runs /usr/bin/make
       pass    tool.granted: the grant lists the tool `exec`
       pass    path.inside: `/w` is a folder inside the readable roots
@@ -128,6 +137,7 @@ fn a_question_and_a_protected_path() {
     };
     assert_snapshot!(told("a"), @r"
     ask by write.ask (built-in)
+      judged  mode auto-edit, boundary namespaces+landlock+seccomp, workspace direct
       effect  replaces /w/a
       pass    tool.granted: the grant lists the tool `write`
       pass    path.inside: `/w/a` is a file inside the readable roots
@@ -135,6 +145,7 @@ fn a_question_and_a_protected_path() {
     ");
     assert_snapshot!(told("sub/.git/hooks/pre-commit"), @r"
     deny by write.protected_git (built-in)
+      judged  mode auto-edit, boundary namespaces+landlock+seccomp, workspace direct
       effect  replaces /w/sub/.git/hooks/pre-commit
       pass    tool.granted: the grant lists the tool `write`
       stop    write.protected_git: `/w/sub/.git/hooks/pre-commit` is protected: git runs or obeys it, outside the boundary
@@ -159,6 +170,7 @@ fn a_contained_command_and_a_look() {
     ];
     assert_snapshot!(explain(call, &facts, &context).text(), @r"
     allow (contained) by bash.contained (built-in)
+      judged  mode auto-edit, boundary namespaces+landlock+seccomp, workspace copy-on-write
       runs    make test
       effect  runs /usr/bin/bash
       effect  runs make
@@ -176,6 +188,7 @@ fn a_contained_command_and_a_look() {
     ];
     assert_snapshot!(explain(call, &facts, &context).text(), @r"
     allow by git.read (built-in)
+      judged  mode auto-edit, boundary namespaces+landlock+seccomp, workspace copy-on-write
       effect  looks at the history with /usr/bin/git
       pass    tool.granted: the grant lists the tool `git`
       pass    path.inside: `/w` is a folder inside the readable roots

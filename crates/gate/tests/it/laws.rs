@@ -299,6 +299,7 @@ impl World {
 fn context<'a>(grant: &'a Grant, boundary: Level, held: &'a [Promise]) -> Context<'a> {
     Context {
         grant,
+        mode: grant.mode(),
         home: Some(Path::new("/home/u")),
         boundary,
         held,

@@ -18,6 +18,7 @@ mod person_rules;
 mod protected;
 mod repository;
 mod sealed;
+mod table;
 mod world;
 mod write;
 

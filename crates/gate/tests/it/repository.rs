@@ -171,6 +171,7 @@ impl Repository {
         let grant = self.grant();
         let context = Context {
             grant: &grant,
+            mode: grant.mode(),
             home: None,
             boundary: Level::Full,
             held: &Promise::ALL,

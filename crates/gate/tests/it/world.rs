@@ -51,6 +51,7 @@ pub(crate) fn grant_with(preset: Preset, mode: WorkspaceMode, tools: &[Tool]) ->
 pub(crate) fn context(grant: &Grant) -> Context<'_> {
     Context {
         grant,
+        mode: grant.mode(),
         home: Some(Path::new("/home/u")),
         boundary: Level::Full,
         held: &Promise::ALL,

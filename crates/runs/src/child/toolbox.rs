@@ -157,6 +157,7 @@ impl Toolbox {
     ) -> Context<'a> {
         Context {
             grant: &self.grant,
+            mode: self.grant.mode(),
             home: self.host.home.as_deref(),
             boundary,
             held,

@@ -112,6 +112,7 @@ impl World {
     pub(crate) fn context(&self) -> Context<'_> {
         Context {
             grant: &self.grant,
+            mode: self.grant.mode(),
             home: None,
             boundary: Level::Full,
             held: &Promise::ALL,
