@@ -1,7 +1,7 @@
 /** What the program answers, as Pi shows it. Whatever a child wrote is escaped by the program, and here again. */
 import type { Theme } from "@earendil-works/pi-coding-agent";
 import { clean, oneLine } from "./clean.ts";
-import { type Colour, dollars, folder, seconds } from "./text.ts";
+import { changes, type Colour, dollars, folder, seconds } from "./text.ts";
 
 /** The object of an answer; every part may be missing. */
 export interface Answer {
@@ -114,7 +114,7 @@ export function lines(answer: Answer, theme: Theme, expanded: boolean): string[]
   }
   if (answer.usage !== undefined) out.push(dim(spent(answer.usage)));
   if (answer.changes?.length) {
-    out.push(`${answer.changes.length} changes, in a copy until they are applied`);
+    out.push(`${changes(answer.changes.length)}, in a copy until applied`);
     some(answer.changes, ({ path, kind, kept_back }) => {
       const kept =
         kept_back === undefined ? "" : theme.fg("warning", ` kept back: ${oneLine(kept_back)}`);
@@ -153,13 +153,13 @@ export function spent(usage: Usage): string {
 
 /** A line for a run in a list. */
 export function listed(answer: Answer): string {
-  const changes = answer.changes?.length ? ` · ${answer.changes.length} changes` : "";
+  const changed = answer.changes?.length ? ` · ${changes(answer.changes.length)}` : "";
   const what = answer.task ?? answer.summary ?? answer.error?.reason ?? "";
   const where = [answer.preset, answer.workdir && folder(answer.workdir)]
     .filter(Boolean)
     .join(" · ");
   return oneLine(
-    [`${answer.run?.slice(-8)} ${wordOf(answer)}${changes}`, where, what.slice(0, 80)]
+    [`${answer.run?.slice(-8)} ${wordOf(answer)}${changed}`, where, what.slice(0, 80)]
       .filter(Boolean)
       .join(" · "),
   );

@@ -13,10 +13,14 @@ export interface Component {
 
 export type Colour = Parameters<Theme["fg"]>[0];
 
-/** Lines that are folded at the screen's edge. */
-export function folded(lines: string[]): Component {
+/** Lines that are folded at the screen's edge, that far from its left. */
+export function folded(lines: string[], indent = 0): Component {
+  const space = " ".repeat(indent);
   return {
-    render: (width) => lines.flatMap((line) => wrapTextWithAnsi(line, Math.max(1, width))),
+    render: (width) =>
+      lines
+        .flatMap((line) => wrapTextWithAnsi(line, Math.max(1, width - indent)))
+        .map((line) => space + line),
     invalidate() {},
   };
 }
@@ -39,10 +43,19 @@ export function seconds(ms: number): string {
   return all < 120 ? `${all} s` : `${Math.floor(all / 60)} min ${all % 60} s`;
 }
 
+/** Columns of a folder before its beginning is left out. */
+const FOLDER = 32;
+
 /** A folder as people write it. */
 export function folder(path: string): string {
   const home = process.env.HOME;
-  return home && (path === home || path.startsWith(`${home}/`))
-    ? `~${path.slice(home.length)}`
-    : path;
+  const below = home !== undefined && (path === home || path.startsWith(`${home}/`));
+  const short = below ? `~${path.slice(home.length)}` : path;
+  if (short.length <= FOLDER) return short;
+  return `…/${short.split("/").slice(-2).join("/")}`;
+}
+
+/** A number of changes in words. */
+export function changes(count: number): string {
+  return count === 1 ? "1 change" : `${count} changes`;
 }
