@@ -16,6 +16,7 @@ mod bench;
 mod check;
 mod command;
 mod corpus;
+mod extension;
 mod failure;
 mod generate;
 mod ordinary;

@@ -21,6 +21,9 @@ declare const VERSION: string;
 /** How long the program may take to begin. */
 const BEGINNING = 10_000;
 
+/** A start that failed is not tried again so soon after. */
+const PAUSE = 5_000;
+
 /** While something is waited for, it is asked this often whether it lives, and has this long to say so. */
 const PULSE = 10_000;
 
@@ -56,6 +59,7 @@ export class Link {
   #waiting = 0;
   #pulse: NodeJS.Timeout | undefined;
   #mute: Process | undefined;
+  #failed: { at: number; why: unknown } | undefined;
   #over = false;
 
   constructor(
@@ -116,15 +120,17 @@ export class Link {
     await now?.then(({ client }) => client.close()).catch(() => {});
   }
 
-  #connected(): Promise<Connected> {
+  async #connected(): Promise<Connected> {
     if (this.#over) {
       throw new Refusal("session_over", "session", "the session has ended", "ask in the new one");
     }
+    if (this.#failed !== undefined && Date.now() - this.#failed.at < PAUSE) throw this.#failed.why;
     const begun = this.#now ?? this.#connect();
     this.#now = begun;
-    // A failed start is tried again by the next call.
-    begun.catch(() => {
-      if (this.#now === begun) this.#now = undefined;
+    begun.catch((why: unknown) => {
+      if (this.#now !== begun) return;
+      this.#now = undefined;
+      this.#failed = { at: Date.now(), why };
     });
     return begun;
   }

@@ -43,9 +43,9 @@ export class Process implements Transport {
       });
     });
     const handing = this.#child.stdio[SECRET_FD] as Writable;
-    // A program that ends before it reads says so by its end.
-    handing.on("error", () => {});
     secret.reveal((bytes) => handing.end(bytes));
+    // A stream that breaks is told by the end of the program; unheard, it would end Pi.
+    for (const stream of this.#child.stdio) stream?.on("error", () => {});
     this.#child.stderr?.on("data", (bytes: Buffer) => {
       this.#said = (this.#said + bytes.toString("utf8")).slice(-KEPT);
     });

@@ -14,6 +14,7 @@ use std::process::Command;
 
 use crate::arguments::{Install, Purpose};
 use crate::command;
+use crate::extension;
 use crate::failure::Failure;
 use crate::generate;
 use crate::sources;
@@ -22,7 +23,7 @@ use crate::workspace::Workspace;
 /// Runs every check.
 pub(crate) fn check(workspace: &Workspace, install: Install) -> Result<(), Failure> {
     type Step<'a> = (&'static str, Box<dyn Fn() -> Result<(), Failure> + 'a>);
-    let steps: [Step<'_>; 9] = [
+    let steps: [Step<'_>; 10] = [
         (
             "format",
             Box::new(|| cargo(workspace, &["fmt", "--all", "--check"])),
@@ -40,6 +41,7 @@ pub(crate) fn check(workspace: &Workspace, install: Install) -> Result<(), Failu
         ("licences", Box::new(|| deny::deny(workspace, install))),
         ("lints", Box::new(|| lints(workspace))),
         ("docs", Box::new(|| docs(workspace))),
+        ("extension", Box::new(|| extension(workspace))),
         (
             "generated",
             Box::new(|| generate::generate(workspace, Purpose::Compare)),
@@ -72,6 +74,14 @@ fn lints(workspace: &Workspace) -> Result<(), Failure> {
 fn docs(workspace: &Workspace) -> Result<(), Failure> {
     let mut cargo: Command = workspace.cargo(&["doc", "--quiet", "--no-deps", "--workspace"]);
     command::show(cargo.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn extension(workspace: &Workspace) -> Result<(), Failure> {
+    if extension::is_installed(workspace) {
+        return extension::check(workspace);
+    }
+    println!("  absent: `cargo xtask test` installs what checks it, and checks it too");
+    Ok(())
 }
 
 fn layers(workspace: &Workspace) -> Result<(), Failure> {

@@ -11,6 +11,7 @@ mod ordinary;
 use std::time::Duration;
 
 use crate::command::{self, Shown};
+use crate::extension;
 use crate::failure::Failure;
 use crate::workspace::Workspace;
 use counts::Counts;
@@ -37,7 +38,10 @@ enum Ended {
 pub(crate) fn test(workspace: &Workspace, filter: Option<&str>) -> Result<(), Failure> {
     println!("== needs");
     needs::install()?;
+    extension::install(workspace)?;
     println!("== build");
+    extension::check(workspace)?;
+    extension::build(workspace)?;
     let programs = workspace.build_tests()?;
     let mut parts = vec![
         unit_and_integration(workspace, filter)?,

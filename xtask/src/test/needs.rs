@@ -15,7 +15,7 @@ struct Need {
     why: &'static str,
 }
 
-const NEEDS: [Need; 5] = [
+const NEEDS: [Need; 6] = [
     Need {
         program: "git",
         file: "/usr/bin/git",
@@ -39,6 +39,12 @@ const NEEDS: [Need; 5] = [
         file: "/usr/bin/gcc",
         packages: &["gcc", "libc6-dev"],
         why: "probes that call the kernel directly",
+    },
+    Need {
+        program: "npm",
+        file: "/usr/bin/npm",
+        packages: &["npm"],
+        why: "Pi, which tests meet as it is, and the build of its extension",
     },
     Need {
         program: "setpriv",
