@@ -4,6 +4,8 @@ use std::num::NonZero;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
+use std::thread;
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
@@ -12,7 +14,7 @@ use rustix::process::{ioctl_tiocsctty, setsid};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::patience::until;
+use crate::patience::{PATIENCE, POLL, until};
 
 /// The size of a terminal, in characters. Neither is ever zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +95,12 @@ impl Terminal {
         self.press(b"\x03");
     }
 
+    /// Closes the terminal, as a window that is closed would; the command goes on or not, as it likes.
+    pub fn hang_up(&mut self) {
+        let nowhere = std::fs::File::open("/dev/null").unwrap();
+        self.master = nowhere.into();
+    }
+
     /// Changes the size, as dragging the window's corner would.
     ///
     /// # Panics
@@ -123,17 +131,17 @@ impl Terminal {
     /// When the command ends without it, or it doesn't come in time.
     #[track_caller]
     pub fn until_shown(&mut self, text: &str) -> &mut Self {
-        until(&format!("the screen shows {text:?}"), || {
+        let started = Instant::now();
+        loop {
             let ended = self.child.try_wait().unwrap();
             let screen = self.screen();
-            let shown = screen.contains(text);
-            assert!(
-                shown || ended.is_none(),
-                "it ended without {text:?}:\n{screen}"
-            );
-            shown.then_some(())
-        });
-        self
+            if screen.contains(text) {
+                return self;
+            }
+            let goes_on = ended.is_none() && started.elapsed() < PATIENCE;
+            assert!(goes_on, "it doesn't show {text:?} ({ended:?}):\n{screen}");
+            thread::sleep(POLL);
+        }
     }
 
     /// Waits for the end of the command; everything that it printed is read by then.

@@ -47,6 +47,7 @@ mod pi_lost;
 mod pi_questions;
 mod pi_runs;
 mod pi_scene;
+mod pi_screen;
 mod providers;
 mod questions;
 mod relay;
