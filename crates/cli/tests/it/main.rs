@@ -43,6 +43,7 @@ mod mcp_questions;
 mod mcp_runs;
 mod model_choice;
 mod pi_gate;
+mod pi_hostile;
 mod pi_lost;
 mod pi_questions;
 mod pi_runs;

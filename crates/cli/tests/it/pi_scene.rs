@@ -10,11 +10,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use deputize_testkit::{Outcome, PATIENCE, Provider, Reply, Said, Speech, TestEnv, until};
+use deputize_testkit::{Canary, Outcome, PATIENCE, Provider, Reply, Said, Speech, TestEnv, until};
 use serde_json::{Value, json};
-
-/// The key that Pi's own provider is given.
-pub(crate) const KEY: &str = "sk-parent-canary-7731";
 
 pub(crate) const DEPUTIZE: &str = env!("CARGO_BIN_EXE_deputize");
 
@@ -47,6 +44,8 @@ fn cli() -> PathBuf {
 pub(crate) struct Pi {
     pub(crate) env: TestEnv,
     pub(crate) provider: Provider,
+    /// The key of Pi's own provider.
+    pub(crate) key: Canary,
 }
 
 /// The options that load the extension, with the program of this build.
@@ -64,12 +63,13 @@ impl Pi {
             tree.small_project();
         });
         let provider = Provider::playing(replies);
+        let key = Canary::new("PI_KEY");
         let agent = env.home().join(".pi/agent");
         fs::create_dir_all(&agent).unwrap();
         let models = json!({ "providers": { "host": {
             "baseUrl": format!("{}/v1", provider.url()),
             "api": "openai-completions",
-            "apiKey": KEY,
+            "apiKey": key.value(),
             "models": [{
                 "id": "scripted", "reasoning": false, "input": ["text"],
                 "contextWindow": 128_000, "maxTokens": 4_096,
@@ -77,7 +77,7 @@ impl Pi {
             }]
         }}});
         fs::write(agent.join("models.json"), models.to_string()).unwrap();
-        Self { env, provider }
+        Self { env, provider, key }
     }
 
     /// The arguments of Pi with the extension and these options.
