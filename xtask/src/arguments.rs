@@ -11,6 +11,8 @@ usage: cargo xtask <task>
   bench [--rounds N] [NAME…]
                           ratios beside the anchors that are installed, as a Markdown table
   corpus FILE             scores a labelled corpus of command lines: confusion table, misses, goals
+  pack                    the npm packages of the Pi extension and of this platform's program, in
+                          target/pack
   gen [--check]           docs/reference from the program itself (--check: compare only)";
 
 /// How often a bench measures each side when nothing is said: enough for a steady median, few
@@ -25,6 +27,7 @@ pub(crate) enum Task {
     Test(Option<String>),
     Bench(BenchOptions),
     Corpus(String),
+    Pack,
     Generate(Purpose),
 }
 
@@ -68,9 +71,10 @@ impl Task {
             }
             ("bench", words) => bench_options(words).map(Self::Bench),
             ("corpus", [file]) if !file.starts_with('-') => Ok(Self::Corpus((*file).to_owned())),
+            ("pack", []) => Ok(Self::Pack),
             ("gen", []) => Ok(Self::Generate(Purpose::Write)),
             ("gen", ["--check"]) => Ok(Self::Generate(Purpose::Compare)),
-            ("check" | "test" | "corpus" | "gen", _) => {
+            ("check" | "test" | "corpus" | "pack" | "gen", _) => {
                 Err(format!("`{task}` doesn't take these arguments"))
             }
             _ => Err(format!("no task is named `{task}`")),
@@ -118,6 +122,7 @@ mod tests {
         );
         assert_eq!(parse("test swap"), Ok(Task::Test(Some("swap".to_owned()))));
         assert_eq!(parse("gen --check"), Ok(Task::Generate(Purpose::Compare)));
+        assert_eq!(parse("pack"), Ok(Task::Pack));
         assert_eq!(
             parse("corpus a.jsonl"),
             Ok(Task::Corpus("a.jsonl".to_owned()))
@@ -142,6 +147,7 @@ mod tests {
             "bench --loud",
             "corpus",
             "corpus --all",
+            "pack x",
             "gen --write",
         ] {
             assert!(parse(line).is_err(), "`{line}` was taken");

@@ -50,6 +50,41 @@ pub(crate) fn build(workspace: &Workspace) -> Result<(), Failure> {
     command::show(npm(workspace).args(["run", "--silent", "build"]))
 }
 
+/// Makes the npm packages in `target/pack`: the extension, and the program for this machine's platform, built for
+/// release.
+pub(crate) fn pack(workspace: &Workspace) -> Result<(), Failure> {
+    install(workspace)?;
+    check(workspace)?;
+    build(workspace)?;
+    command::show(&mut workspace.cargo(&["build", "--release", "--package", "deputize"]))?;
+    let program = workspace.target().join("release/deputize");
+    let machine = match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    let out = workspace.target().join("pack");
+    let mut pack = Command::new("node");
+    pack.arg(folder(workspace).join("pack.mjs")).arg(&out);
+    pack.arg(format!("linux-{machine}={}", program.display()));
+    command::show(&mut pack)?;
+    println!("  {}", out.display());
+    Ok(())
+}
+
+/// Whether the package has the version of the program: the extension speaks to no other.
+pub(crate) fn version_differs(workspace: &Workspace) -> Result<Vec<String>, Failure> {
+    let path = folder(workspace).join("package.json");
+    let text = fs::read_to_string(&path).map_err(Failure::file(&path))?;
+    let own = env!("CARGO_PKG_VERSION");
+    let same = serde_json::from_str::<serde_json::Value>(&text)
+        .is_ok_and(|package| package["version"] == own);
+    Ok(match same {
+        true => Vec::new(),
+        false => vec![format!("packages/pi/package.json is not of version {own}")],
+    })
+}
+
 fn npm(workspace: &Workspace) -> Command {
     let mut npm = Command::new("npm");
     npm.current_dir(folder(workspace));

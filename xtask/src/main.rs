@@ -1,4 +1,4 @@
-//! The developer's commands: `cargo xtask check | test | bench | corpus | gen`.
+//! The developer's commands: `cargo xtask check | test | bench | corpus | pack | gen`.
 //!
 //! What a person types, CI types too: `.ci/run` calls `check` and `test` and nothing else. Each
 //! command prints what it does, says what it left out and why, and ends with a status that counts.
@@ -59,6 +59,7 @@ fn perform(task: &Task) -> Result<(), Failure> {
         Task::Test(filter) => test::test(&workspace, filter.as_deref()),
         Task::Bench(options) => bench::bench(&workspace, options),
         Task::Corpus(file) => corpus::corpus(&workspace, file),
+        Task::Pack => extension::pack(&workspace),
         Task::Generate(purpose) => generate::generate(&workspace, *purpose),
     }
 }

@@ -77,6 +77,7 @@ fn docs(workspace: &Workspace) -> Result<(), Failure> {
 }
 
 fn extension(workspace: &Workspace) -> Result<(), Failure> {
+    report(extension::version_differs(workspace)?)?;
     if extension::is_installed(workspace) {
         return extension::check(workspace);
     }

@@ -45,6 +45,7 @@ mod model_choice;
 mod pi_gate;
 mod pi_hostile;
 mod pi_lost;
+mod pi_package;
 mod pi_questions;
 mod pi_runs;
 mod pi_scene;

@@ -36,7 +36,7 @@ pub(crate) fn node() -> PathBuf {
     package(&format!("node_modules/node-linux-{machine}/bin/node"))
 }
 
-fn cli() -> PathBuf {
+pub(crate) fn cli() -> PathBuf {
     package("node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js")
 }
 
