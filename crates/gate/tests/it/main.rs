@@ -18,7 +18,7 @@ mod person_rules;
 mod protected;
 mod repository;
 mod sealed;
-mod table;
+mod verdicts;
 mod world;
 mod write;
 
