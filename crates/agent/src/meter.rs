@@ -10,7 +10,7 @@
 use std::fmt;
 
 use deputize_authority::{Budget, Dimension};
-use deputize_model::Price;
+use deputize_model::{Price, Usage};
 use serde::Serialize;
 
 /// An amount per dimension.
@@ -88,6 +88,8 @@ pub struct Meter {
     price: Option<Price>,
     spent: Amounts,
     reserved: Amounts,
+    /// The dearest turn so far, where whoever answers says what each cost.
+    dearest: Option<u64>,
 }
 
 impl Meter {
@@ -95,7 +97,8 @@ impl Meter {
     ///
     /// Cost leads where a price is known: tokens are then counted but not limited. Where no price is
     /// known, tokens lead. A price of nothing bounds nothing, so tokens lead there too, and they
-    /// lead wherever the cost has no limit.
+    /// lead wherever the cost has no limit. What is only reported after each turn limits beside them
+    /// ([`Meter::hear_cost`]).
     #[must_use]
     pub fn new(budget: Budget, price: Option<Price>) -> Self {
         Self {
@@ -103,7 +106,27 @@ impl Meter {
             price,
             spent: Amounts::NONE,
             reserved: Amounts::NONE,
+            dearest: None,
         }
+    }
+
+    /// Hears what a turn cost, from whoever answered it: from now on cost is limited beside tokens, and
+    /// the next turn is expected to cost what the dearest one did.
+    pub fn hear_cost(&mut self, micros: u64) {
+        self.dearest = self.dearest.max(Some(micros));
+    }
+
+    /// What a turn with this usage may cost, in millionths of a dollar: zero where nobody knows.
+    #[must_use]
+    pub fn expected_cost(&self, usage: Usage) -> u64 {
+        let dearest = self.dearest.unwrap_or(0);
+        self.price.map_or(dearest, |price| usage.cost_micros(price))
+    }
+
+    /// Whether anybody knows what turns cost.
+    #[must_use]
+    pub fn knows_cost(&self) -> bool {
+        self.price.is_some() || self.dearest.is_some()
     }
 
     /// The limit that is in force for a dimension.
@@ -112,7 +135,7 @@ impl Meter {
         let cost_leads = self.budget.cost_micros.is_some()
             && self.price.is_some_and(|price| price != Price::FREE);
         match dimension {
-            Dimension::CostMicros if !cost_leads => None,
+            Dimension::CostMicros if !cost_leads && self.dearest.is_none() => None,
             Dimension::Tokens if cost_leads => None,
             _ => self.budget.limit(dimension),
         }

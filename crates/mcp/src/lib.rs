@@ -22,9 +22,11 @@ mod notify;
 mod paths;
 mod proof;
 mod question;
+mod sampling;
 mod schema;
 mod server;
 mod settings;
+mod taken_back;
 mod tools;
 mod wire;
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use deputize_authority::{Channel, Scope};
 use rmcp::model::{
-    CancelledNotification, CancelledNotificationParam, ClientResult, ElicitRequest,
-    ElicitRequestParams, RequestId, RequestMetaObject, ServerRequest,
+    ClientResult, ElicitRequest, ElicitRequestParams, RequestMetaObject, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleServer};
 use serde_json::json;
 
+use crate::taken_back::TakenBack;
 use crate::wire::{Desk, QUESTION};
 
 /// A question as it is put.
@@ -81,6 +81,10 @@ impl Asker {
             };
         }
         let id = random_id();
+        let _open = Open {
+            desk: &self.desk,
+            id: &id,
+        };
         let answered = self.wait(peer, &id, question).await;
         let dropped = self.desk.close(&id);
         let answer = match answered {
@@ -99,13 +103,9 @@ impl Asker {
         let request = self.request(id, question)?;
         let options = PeerRequestOptions::with_timeout(self.patience);
         let handle = peer.send_cancellable_request(request, options).await.ok()?;
-        let mut waiting = Waiting {
-            desk: &self.desk,
-            id,
-            asked: Some((peer.clone(), handle.id.clone())),
-        };
+        let taken_back = TakenBack::new(peer, &handle.id);
         let answered = handle.await_response().await;
-        waiting.asked = None;
+        taken_back.answered();
         answered.ok()
     }
 
@@ -196,29 +196,15 @@ impl Asker {
     }
 }
 
-/// A question that is waited for. Where the wait is given up, the client is told to take it away.
-struct Waiting<'a> {
+/// A question that is waited for. Where the wait is given up, no answer counts any more.
+struct Open<'a> {
     desk: &'a Desk,
     id: &'a str,
-    asked: Option<(Peer<RoleServer>, RequestId)>,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Open<'_> {
     fn drop(&mut self) {
-        let Some((peer, id)) = self.asked.take() else {
-            return;
-        };
         self.desk.close(self.id);
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return;
-        };
-        let param =
-            CancelledNotificationParam::new(Some(id), Some("not needed any more".to_owned()));
-        let cancelled = CancelledNotification::new(param);
-        runtime.spawn(async move {
-            // A client that is gone shows no question.
-            let _ = peer.send_notification(cancelled.into()).await;
-        });
     }
 }
 

@@ -15,15 +15,16 @@ use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
     Implementation, InitializeResult, ListToolsResult, LoggingLevel, PaginatedRequestParams,
-    ProtocolVersion, ServerCapabilities, SetLevelRequestParams,
+    ProgressNotificationParam, ProtocolVersion, ServerCapabilities, SetLevelRequestParams,
 };
-use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, ServiceExt as _};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, ServiceExt as _};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 use crate::question::{Answer, Asker, Question};
-use crate::settings::{HostIdentity, Outside, Settings};
+use crate::sampling::Signs;
+use crate::settings::{HostIdentity, Settings};
 use crate::tools::{self, Groups};
 use crate::wire::{Desk, TellsEnd, Watched};
 use crate::{gate, notify};
@@ -41,6 +42,7 @@ pub(crate) struct Server {
     pub(crate) live: Live,
     pub(crate) asker: Asker,
     pub(crate) groups: Groups,
+    pub(crate) signs: Signs,
     level: Arc<watch::Sender<LoggingLevel>>,
 }
 
@@ -80,6 +82,7 @@ pub async fn serve(
         live: live.clone(),
         asker,
         groups: Groups::default(),
+        signs: Signs::default(),
         level: Arc::new(level),
     };
     let (tell_end, mut ended) = watch::channel(false);
@@ -124,11 +127,6 @@ fn no_client(why: &str) -> Refusal {
 }
 
 impl Server {
-    /// What plans a child for this client.
-    pub(crate) fn outside_for(&self, _peer: &Peer<RoleServer>) -> Arc<dyn Outside> {
-        Arc::clone(&self.settings.outside)
-    }
-
     /// Puts a question that a call waits for. One that is cancelled was answered by nobody.
     pub(crate) async fn ask(
         &self,
@@ -197,6 +195,14 @@ impl ServerHandler for Server {
             context.peer,
             self.level.subscribe(),
         ));
+    }
+
+    async fn on_progress(
+        &self,
+        progress: ProgressNotificationParam,
+        _context: NotificationContext<RoleServer>,
+    ) {
+        self.signs.hear(&progress.progress_token);
     }
 
     async fn set_level(

@@ -19,6 +19,18 @@ pub struct Wanted<'a> {
     pub preset: &'a str,
     /// Whether a dearer model may take over.
     pub dearer: Dearer,
+    /// Whether whoever asks serves a model of its own.
+    pub host: HostModels,
+}
+
+/// Whether the host of the parent agent serves its models (N5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HostModels {
+    /// There is no host, or it serves none.
+    #[default]
+    Absent,
+    /// It does.
+    Served,
 }
 
 /// Whether a person allowed a dearer model to take over.
@@ -36,6 +48,8 @@ pub enum Dearer {
 pub enum Choice {
     /// One that answers in this process: scout, or a script.
     InProcess(ModelName),
+    /// The host's.
+    Host(ModelName),
     /// A provider's.
     Provider(Box<Endpoint>),
 }
@@ -45,7 +59,7 @@ impl Choice {
     #[must_use]
     pub fn name(&self) -> &ModelName {
         match self {
-            Self::InProcess(name) => name,
+            Self::InProcess(name) | Self::Host(name) => name,
             Self::Provider(endpoint) => &endpoint.name,
         }
     }
@@ -53,19 +67,20 @@ impl Choice {
     fn price(&self) -> Option<Price> {
         match self {
             Self::InProcess(_) => Some(Price::FREE),
+            Self::Host(_) => None,
             Self::Provider(endpoint) => endpoint.price,
         }
     }
 }
 
-/// Chooses the model and those that take over, in their order: what a preset pins, what was named,
-/// what is configured, what runs on this machine (N4). None is ever guessed beyond that, and a dearer
+/// Chooses the model and those that take over, in their order: what a preset pins, what was named, the
+/// host's own, what is configured, what runs on this machine (N4). None is ever guessed beyond that, and a dearer
 /// one takes over only where a person allowed it (D6).
 ///
 /// `local` looks for a model on this machine: the first that says it can call tools.
 ///
 /// # Errors
-/// The refusal: `no_model`, `model_pinned`, `model_name`, `fallback_dearer`, `fallback_invalid`, and
+/// The refusal: `no_model`, `no_host_model`, `model_pinned`, `model_name`, `fallback_dearer`, `fallback_invalid`, and
 /// those of [`Known::endpoint`].
 pub fn choose(
     wanted: &Wanted<'_>,
@@ -91,17 +106,23 @@ pub fn choose(
         }
     }
     let configured = known.config.model.as_deref();
-    let first = match pinned.or(wanted.model).or(configured) {
-        Some(name) => one(name, known)?,
-        None => on_this_machine(known, local)?,
+    let first = match (pinned.or(wanted.model), wanted.host, configured) {
+        (Some(name), _, _) | (None, HostModels::Absent, Some(name)) => {
+            one(name, known, wanted.host)?
+        }
+        (None, HostModels::Served, _) => Choice::Host(ModelName::Host(None)),
+        (None, HostModels::Absent, None) => on_this_machine(known, local)?,
     };
+    let is_configured = !matches!(first, Choice::Host(_));
     let mut chosen = vec![first];
     // A pin is one model; whoever names a model names those that take over.
     let fallback = match (pinned, wanted.model) {
         (Some(_), _) => &[],
         (None, _) if !wanted.fallback.is_empty() => wanted.fallback,
         (None, Some(_)) => &[],
-        (None, None) => known.config.fallback.as_slice(),
+        // Those that are configured stand behind the one that is.
+        (None, None) if is_configured => known.config.fallback.as_slice(),
+        (None, None) => &[],
     };
     if fallback.len() > MAX_FALLBACKS {
         return Err(Refusal::new(
@@ -112,7 +133,7 @@ pub fn choose(
         ));
     }
     for name in fallback {
-        let next = one(name, known)?;
+        let next = one(name, known, wanted.host)?;
         if let Choice::InProcess(_) = next {
             return Err(Refusal::new(
                 "fallback_invalid",
@@ -132,22 +153,38 @@ pub fn choose(
     Ok(chosen)
 }
 
-fn one(name: &str, known: &Known<'_>) -> Result<Choice, Refusal> {
+fn one(name: &str, known: &Known<'_>, host: HostModels) -> Result<Choice, Refusal> {
     let parsed: ModelName = name.parse().map_err(|error| {
         Refusal::new(
             "model_name",
             "model",
             format!("{error}"),
-            "write `scout`, `script:FILE` or `provider:model`",
+            "write `scout`, `script:FILE`, `host` or `provider:model`",
         )
     })?;
     match &parsed {
         ModelName::Scout | ModelName::Script(_) => Ok(Choice::InProcess(parsed)),
+        ModelName::Host(_) => match host {
+            HostModels::Served => Ok(Choice::Host(parsed)),
+            HostModels::Absent => Err(no_host_model(name)),
+        },
         ModelName::Provider { provider, model } => {
             let endpoint = known.endpoint(provider, model)?;
             Ok(Choice::Provider(Box::new(endpoint)))
         }
     }
+}
+
+fn no_host_model(name: &str) -> Refusal {
+    Refusal::new(
+        "no_host_model",
+        "model",
+        format!(
+            "`{}` is a model of the host, and no host that asks here serves one",
+            escape(name)
+        ),
+        "name a model of a provider, or ask from a host that declares `sampling` with `tools`",
+    )
 }
 
 fn on_this_machine(

@@ -74,17 +74,20 @@ pub enum ModelLabel {
     Scout,
     /// Turns that somebody wrote down beforehand.
     Scripted,
+    /// A model that the host serves, which says itself what it used.
+    Host,
 }
 
 impl ModelLabel {
-    /// The words that stand beside the model's name wherever it is shown; `None` for a language
-    /// model, which needs none.
+    /// The words that stand beside the model's name wherever it is shown; `None` for a provider's
+    /// language model, which needs none.
     #[must_use]
     pub fn notice(self) -> Option<&'static str> {
         match self {
             Self::LanguageModel => None,
             Self::Scout => Some("code search, no language model was used"),
             Self::Scripted => Some("scripted, no language model"),
+            Self::Host => Some("the host's model; usage reported by host"),
         }
     }
 }

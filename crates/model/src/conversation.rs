@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Allowance, Opaque, Price, Usage};
+use crate::{Allowance, Opaque, Price, Usage, UsageSource};
 
 /// Everything that a model needs for one turn. It is self-contained: clients keep no conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,6 +91,13 @@ pub struct Turn {
     pub calls: Vec<ToolUse>,
     /// What the turn used.
     pub usage: Usage,
+    /// How that is known.
+    #[serde(default)]
+    pub usage_source: UsageSource,
+    /// What it cost, in millionths of a dollar, where whoever answered says so itself: no price is
+    /// known then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
     /// The model that answered, in its own words; it can be another than was asked (D6).
     pub model: String,
     /// Why the turn ended.

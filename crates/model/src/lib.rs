@@ -4,7 +4,7 @@
 //! The loop asks a [`ModelClient`] for the next [`Turn`] of a conversation and never learns what
 //! stands behind it. Here live the [`Scout`], which answers read-only questions by searching the
 //! code, and the [`ScriptedModel`], which says what a file tells it to; neither is a language model,
-//! and both say so ([`ModelLabel`]). For providers there is what they speak ([`wire`]), where they are
+//! and both say so ([`ModelLabel`]). A [`ServedModel`] is the host's own. For providers there is what they speak ([`wire`]), where they are
 //! ([`Endpoint`]), what they cost ([`Prices`]) and which one is meant ([`choose`]); the process that
 //! speaks to them is in `egress`.
 //!
@@ -29,11 +29,12 @@ mod provider;
 mod scout;
 mod script;
 mod select;
+mod served;
 mod usage;
 pub mod wire;
 
 pub use chain::Chain;
-pub use choose::{Choice, Dearer, Wanted, choose};
+pub use choose::{Choice, Dearer, HostModels, Wanted, choose};
 pub use client::{ModelClient, ModelLabel, ReadyFuture, TurnFuture, Unwatched, Watch};
 pub use config::{Config, ConfigError, MAX_CONFIG_BYTES, PresetConfig, ProviderConfig, RunsConfig};
 pub use conversation::{Message, Stop, ToolOutcome, ToolSpec, ToolUse, Turn, TurnRequest};
@@ -46,4 +47,5 @@ pub use provider::Known;
 pub use scout::Scout;
 pub use script::{MAX_SCRIPT_BYTES, Script, ScriptError, ScriptedModel, Sleeper};
 pub use select::{Edge, open};
-pub use usage::{Allowance, Price, Usage};
+pub use served::{HostFault, ModelHost, Sampled, ServedModel};
+pub use usage::{Allowance, Price, Usage, UsageSource};

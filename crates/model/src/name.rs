@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The longest name: `script:` and the longest path that Linux takes.
 const MAX_NAME_BYTES: usize = 7 + 4_096;
 
-/// The name of a model: `scout`, `script:FILE` or `provider:model`.
+/// The name of a model: `scout`, `script:FILE`, `host`, `host:NAME` or `provider:model`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum ModelName {
@@ -16,6 +16,8 @@ pub enum ModelName {
     Scout,
     /// A script, by its path.
     Script(String),
+    /// The host's own model, or the one of its models that has this name (N5).
+    Host(Option<String>),
     /// A model of a provider.
     Provider {
         /// The provider: lower-case letters, digits, `-` and `_`.
@@ -64,6 +66,9 @@ impl FromStr for ModelName {
         if name == "scout" {
             return Ok(Self::Scout);
         }
+        if name == "host" {
+            return Ok(Self::Host(None));
+        }
         let (provider, model) = name
             .split_once(':')
             .ok_or_else(|| NameError::NoProvider(name.to_owned()))?;
@@ -79,6 +84,7 @@ impl FromStr for ModelName {
         }
         Ok(match provider {
             "script" => Self::Script(model.to_owned()),
+            "host" => Self::Host(Some(model.to_owned())),
             _ => Self::Provider {
                 provider: provider.to_owned(),
                 model: model.to_owned(),
@@ -92,6 +98,8 @@ impl fmt::Display for ModelName {
         match self {
             Self::Scout => f.write_str("scout"),
             Self::Script(file) => write!(f, "script:{file}"),
+            Self::Host(None) => f.write_str("host"),
+            Self::Host(Some(model)) => write!(f, "host:{model}"),
             Self::Provider { provider, model } => write!(f, "{provider}:{model}"),
         }
     }
@@ -120,6 +128,8 @@ mod tests {
         for name in [
             "scout",
             "script:a b.json",
+            "host",
+            "host:anthropic/claude",
             "ollama:llama3:8b",
             "anthropic:claude",
         ] {
@@ -136,6 +146,7 @@ mod tests {
             (":x", NameError::BadProvider(String::new())),
             ("Open AI:x", NameError::BadProvider("Open AI".into())),
             ("script:", NameError::NothingNamed("script:".into())),
+            ("host:", NameError::NothingNamed("host:".into())),
             ("a:\u{1b}", NameError::Control),
         ] {
             assert_eq!(name.parse::<ModelName>(), Err(error), "{name:?}");

@@ -38,14 +38,14 @@ pub fn open(name: &ModelName, edge: &dyn Edge) -> Result<Box<dyn ModelClient>, R
             let name = name.clone();
             Ok(Box::new(ScriptedModel::new(name, script, edge.sleeper())))
         }
-        ModelName::Provider { .. } => Err(Refusal::new(
+        ModelName::Host(_) | ModelName::Provider { .. } => Err(Refusal::new(
             "model_not_available",
             "model",
             format!(
                 "`{}` doesn't answer in this process",
                 escape(&name.to_string())
             ),
-            "use it through a run, which starts the relay that holds its key",
+            "use it through a run: that speaks to the host, or starts the relay that holds its key",
         )),
     }
 }

@@ -77,6 +77,17 @@ impl AddAssign for Usage {
     }
 }
 
+/// How it is known what a turn used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UsageSource {
+    /// Whoever answered said it, or it was counted.
+    #[default]
+    Reported,
+    /// It is estimated from the text.
+    Estimated,
+}
+
 /// Prices in millionths of a dollar per million tokens, so $3 per million is `3_000_000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

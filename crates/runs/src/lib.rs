@@ -38,6 +38,7 @@ pub use asking::{AnswerFuture, Asker, CallAnswer, CallQuestion};
 pub use boundary::{Chosen, Probe, Weaker, choose_dry};
 pub use deputize_agent::{CancelReason, MAX_STEER_BYTES, MAX_STEERS, RunResult, Status};
 pub use deputize_gate::SecondOpinion;
+pub use deputize_model::{HostFault, ModelHost, Sampled};
 pub use deputize_workspace::{
     ApplyRequest, Change, Conflicts, CopyState, Disposition, Plan, RelPath,
 };

@@ -4,12 +4,13 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use deputize_authority::{Refusal, escape};
 use deputize_egress::{Launch, Relayed, model_on_this_machine};
 use deputize_model::{
-    Chain, Choice, Config, Dearer, Edge, Known, MAX_CONFIG_BYTES, ModelClient, Prices, Wanted,
-    choose, open,
+    Chain, Choice, Config, Dearer, Edge, HostModels, Known, MAX_CONFIG_BYTES, ModelClient,
+    ModelHost, Prices, ServedModel, Wanted, choose, open,
 };
 
 use crate::Look;
@@ -23,6 +24,8 @@ pub struct ModelRequest {
     pub fallback: Vec<String>,
     /// Whether a dearer one may.
     pub dearer: Dearer,
+    /// The host that asks, where it serves models of its own (N5).
+    pub host: Option<Arc<dyn ModelHost>>,
 }
 
 /// What a person's own files say about models.
@@ -117,18 +120,25 @@ pub(crate) fn client(
     let settings = ModelSettings::read(look)?;
     let variable = |name: &str| look.variable(name);
     let known = settings.with(&variable);
+    let host = wanted.host.clone();
     let wanted = Wanted {
         model: wanted.name.as_deref(),
         fallback: &wanted.fallback,
         preset,
         dearer: wanted.dearer,
+        host: match &host {
+            Some(_) => HostModels::Served,
+            None => HostModels::Absent,
+        },
     };
     let chosen = choose(&wanted, &known, &model_on_this_machine)?;
     let mut clients = Vec::new();
     for choice in chosen {
-        clients.push(match choice {
-            Choice::InProcess(name) => open(&name, edge)?,
-            Choice::Provider(endpoint) => Box::new(Relayed::new(*endpoint, launch(look))),
+        clients.push(match (choice, &host) {
+            (Choice::Host(name), Some(host)) => Box::new(ServedModel::new(name, Arc::clone(host))),
+            // One that can't be chosen is refused by its name.
+            (Choice::InProcess(name) | Choice::Host(name), _) => open(&name, edge)?,
+            (Choice::Provider(endpoint), _) => Box::new(Relayed::new(*endpoint, launch(look))),
         });
     }
     let first = clients.remove(0);

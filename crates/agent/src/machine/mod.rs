@@ -63,6 +63,8 @@ pub struct State {
     /// The rounds of the check, first to last.
     checks: Vec<Check>,
     usage: Usage,
+    /// Whether any of it is an estimate.
+    usage_estimated: bool,
     warnings: Vec<String>,
     effects: Vec<Effect>,
 }
@@ -161,6 +163,7 @@ impl State {
             answer: None,
             checks: Vec::new(),
             usage: Usage::NONE,
+            usage_estimated: false,
             warnings: Vec::new(),
             effects: Vec::new(),
             brief,
@@ -316,8 +319,8 @@ impl State {
             output_tokens: self.usage.output_tokens,
             cost_micros: self
                 .meter
-                .price()
-                .map(|_| self.meter.used(Dimension::CostMicros)),
+                .knows_cost()
+                .then(|| self.meter.used(Dimension::CostMicros)),
             wall_ms: self.clock.wall_ms(),
             output_bytes: self.meter.used(Dimension::OutputBytes),
             changed_files: self.meter.used(Dimension::ChangedFiles),

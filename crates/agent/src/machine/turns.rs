@@ -2,8 +2,8 @@
 
 use deputize_authority::Dimension;
 use deputize_model::{
-    Allowance, Message, ModelError, Opaque, Price, Stop, ToolSpec, ToolUse, Turn, TurnRequest,
-    Usage,
+    Allowance, Message, ModelError, Opaque, Stop, ToolSpec, ToolUse, Turn, TurnRequest, Usage,
+    UsageSource,
 };
 
 use super::{Asking, Ending, GRACE_MS, Phase, Purpose, State, Stream};
@@ -110,7 +110,15 @@ impl State {
         self.alive();
         let purpose = asking.purpose;
         let price = reply.price.or(self.meter.price());
-        self.settle_turn(asking, reply.usage, price, reply.text.len());
+        let cost = match (reply.cost_micros, price) {
+            (Some(cost), _) => {
+                self.meter.hear_cost(cost);
+                cost
+            }
+            (None, price) => price.map_or(0, |price| reply.usage.cost_micros(price)),
+        };
+        self.hear_source(reply.usage_source);
+        self.settle_turn(asking, reply.usage, cost, reply.text.len());
         self.messages.push(Message::Assistant {
             text: cut(&reply.text, MAX_TEXT_BYTES),
             calls: reply.calls.clone(),
@@ -139,7 +147,7 @@ impl State {
             input_tokens: asking.input_tokens,
             ..Usage::NONE
         });
-        self.settle_turn(asking, usage, self.meter.price(), 0);
+        self.settle_lost(asking, usage);
         self.warnings.push(format!("{}: {error}", error.code()));
         if let (Purpose::Working, ModelError::OverBudget { text, .. }) = (purpose, error) {
             self.messages.push(Message::Assistant {
@@ -182,7 +190,22 @@ impl State {
             input_tokens: asking.input_tokens,
             ..Usage::NONE
         };
-        self.settle_turn(asking, usage, self.meter.price(), 0);
+        self.settle_lost(asking, usage);
+    }
+
+    /// Settles a turn that came to nothing: what was used of it is paid for.
+    fn settle_lost(&mut self, asking: Asking, usage: Usage) {
+        let cost = self.meter.expected_cost(usage);
+        self.settle_turn(asking, usage, cost, 0);
+    }
+
+    /// Says once that tokens are estimated.
+    fn hear_source(&mut self, source: UsageSource) {
+        if source == UsageSource::Estimated && !self.usage_estimated {
+            self.usage_estimated = true;
+            self.warnings
+                .push("usage: tokens are estimated from the text; nobody reported them".to_owned());
+        }
     }
 
     fn answer(&mut self, text: &str, stop: Stop) {
@@ -243,15 +266,8 @@ impl State {
         }
     }
 
-    fn settle_turn(
-        &mut self,
-        asking: Asking,
-        usage: Usage,
-        price: Option<Price>,
-        text_bytes: usize,
-    ) {
+    fn settle_turn(&mut self, asking: Asking, usage: Usage, cost: u64, text_bytes: usize) {
         self.usage += usage;
-        let cost = price.map_or(0, |price| usage.cost_micros(price));
         let used = Amounts::NONE
             .with(Dimension::Turns, 1)
             .with(Dimension::Tokens, usage.counted())
@@ -298,10 +314,7 @@ impl State {
             output_tokens,
             ..Usage::NONE
         };
-        let cost = self
-            .meter
-            .price()
-            .map_or(0, |price| usage.cost_micros(price));
+        let cost = self.meter.expected_cost(usage);
         Amounts::NONE
             .with(Dimension::Tokens, usage.counted())
             .with(Dimension::CostMicros, cost)

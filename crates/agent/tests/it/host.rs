@@ -5,7 +5,7 @@ use deputize_agent::{
     RunResult, State,
 };
 use deputize_authority::{Budget, Untrusted, WorkspaceMode};
-use deputize_model::{ModelLabel, Stop, ToolSpec, ToolUse, Turn, TurnRequest, Usage};
+use deputize_model::{ModelLabel, Stop, ToolSpec, ToolUse, Turn, TurnRequest, Usage, UsageSource};
 use serde_json::{Value, json};
 
 pub(crate) const WORKSPACE: &str = "/work/repo";
@@ -65,6 +65,8 @@ pub(crate) fn says(text: &str) -> Turn {
         model: "test".to_owned(),
         stop: Stop::Finished,
         opaque: None,
+        usage_source: UsageSource::Reported,
+        cost_micros: None,
         price: None,
     }
 }

@@ -5,7 +5,7 @@ use deputize_agent::{
     MAX_FAILED_CHECKS, Millis, Schema, State, Status,
 };
 use deputize_authority::{Budget, Dimension, Untrusted};
-use deputize_model::{Message, ModelError, Stop, ToolOutcome, ToolUse, Turn, Usage};
+use deputize_model::{Message, ModelError, Stop, ToolOutcome, ToolUse, Turn, Usage, UsageSource};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -290,6 +290,8 @@ fn reply(choice: u8, output: u64) -> Turn {
             Stop::Finished
         },
         opaque: None,
+        usage_source: UsageSource::Reported,
+        cost_micros: None,
         price: None,
     }
 }

@@ -38,6 +38,7 @@ mod mcp_calls;
 mod mcp_changes;
 mod mcp_client;
 mod mcp_ends;
+mod mcp_models;
 mod mcp_protocol;
 mod mcp_questions;
 mod mcp_runs;

@@ -65,7 +65,7 @@ fn mcp_logs_keep_to_the_level_that_was_set() {
     client.told("subagent", look(&model));
     let id = client.ask("ping", json!({}));
     client.result(id);
-    assert_eq!(client.so_far("notifications/message"), [""; 0]);
+    assert!(client.so_far("notifications/message").is_empty());
 }
 
 /// H2: a call that takes longer than the server waits gives a handle, and the result comes to whoever

@@ -20,6 +20,7 @@ use crate::calls::Calls;
 use crate::input::{Subagent, Task};
 use crate::notify;
 use crate::question::{Answer, Question, client_name, dropped_note, has_ui};
+use crate::sampling;
 use crate::server::Server;
 
 /// Tasks of one call.
@@ -103,8 +104,7 @@ async fn place(
     };
     let request = request(server, peer, task);
     let settings = Arc::clone(&server.settings);
-    let outside = server.outside_for(peer);
-    let planned = blocking(move || outside.plan(&settings.look, request)).await?;
+    let planned = blocking(move || settings.outside.plan(&settings.look, request)).await?;
     let mut child = planned.map_err(|error: RunError| error.refusal())?;
     child.settled().refuse_denied()?;
     let slot = server.live.admit(&child, again)?;
@@ -144,6 +144,7 @@ fn request(server: &Server, peer: &Peer<RoleServer>, task: Task) -> ChildRequest
         read: task.read,
         model: ModelRequest {
             name: task.model,
+            host: sampling::served(peer, &server.signs),
             ..ModelRequest::default()
         },
         schema: task.schema.map(Value::Object),

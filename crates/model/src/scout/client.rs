@@ -7,7 +7,7 @@ use super::question::Question;
 use super::transcript::{Place, SEARCH_ID, Search, Transcript};
 use crate::{
     ModelClient, ModelLabel, ModelName, Price, Stop, ToolUse, Turn, TurnFuture, TurnRequest, Usage,
-    Watch,
+    UsageSource, Watch,
 };
 
 /// How many places the search is asked for.
@@ -109,6 +109,8 @@ fn turn(text: String, calls: Vec<ToolUse>) -> Turn {
         usage: Usage::NONE,
         model: ModelName::Scout.to_string(),
         opaque: None,
+        usage_source: UsageSource::Reported,
+        cost_micros: None,
         price: None,
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::script::{Expect, Script, ScriptedTurn};
 use crate::{
     Message, ModelClient, ModelError, ModelLabel, ModelName, Price, Stop, ToolUse, Turn,
-    TurnFuture, TurnRequest, Watch,
+    TurnFuture, TurnRequest, UsageSource, Watch,
 };
 
 /// Waits. The edge gives it, so that this room needs neither a clock nor an executor, and tests can
@@ -75,6 +75,8 @@ impl ScriptedModel {
             model: self.name.to_string(),
             stop,
             opaque: None,
+            usage_source: UsageSource::Reported,
+            cost_micros: None,
             price: self.script.price,
         };
         Ok((scripted, turn))

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::limits::{
     ARGUMENT_BYTES, BYTES_PER_TOKEN, CALLS, ID_BYTES, NAME_BYTES, PARTS, TEXT_BYTES,
 };
-use crate::{ModelError, Opaque, Part, Stop, ToolUse, Turn, Usage};
+use crate::{ModelError, Opaque, Part, Stop, ToolUse, Turn, Usage, UsageSource};
 
 /// What has come of a turn.
 #[derive(Debug)]
@@ -242,6 +242,8 @@ impl Draft {
             model: self.model,
             stop,
             opaque,
+            usage_source: UsageSource::Reported,
+            cost_micros: None,
             price: None,
         })
     }

@@ -1,7 +1,8 @@
 //! Choosing a model, and those that take over.
 
 use deputize_model::{
-    Choice, Config, Dearer, Endpoint, Known, ModelLabel, ModelName, Prices, Wanted, choose, open,
+    Choice, Config, Dearer, Endpoint, HostModels, Known, ModelLabel, ModelName, Prices, Wanted,
+    choose, open,
 };
 
 use crate::FakeEdge;
@@ -25,6 +26,7 @@ fn wanted(model: Option<&str>) -> Wanted<'_> {
         fallback: &[],
         preset: "read-only",
         dearer: Dearer::Refuse,
+        host: HostModels::Absent,
     }
 }
 
@@ -51,7 +53,7 @@ impl World {
     fn endpoint(&self, name: &str) -> Endpoint {
         match self.choose(&wanted(Some(name))).unwrap().remove(0) {
             Choice::Provider(endpoint) => *endpoint,
-            Choice::InProcess(name) => panic!("{name} needs no endpoint"),
+            Choice::InProcess(name) | Choice::Host(name) => panic!("{name} needs no endpoint"),
         }
     }
 
@@ -92,6 +94,33 @@ fn models_are_chosen_in_the_documented_order() {
         "without a language model",
     ] {
         assert!(refusal.fix.contains(way), "{way}: {}", refusal.fix);
+    }
+}
+
+/// N4, N5: the host's model comes after what was named and before what is configured, whose fallbacks
+/// don't stand behind it; without a host that serves one it is refused.
+#[test]
+fn n5_the_hosts_model_has_its_place_in_the_order() {
+    let all = World {
+        config: "model = \"openai:gpt-5\"\nfallback = [\"openai:gpt-5-mini\"]\n",
+        local: Some("llama3:8b"),
+        ..BARE
+    };
+    let served = |model| Wanted {
+        host: HostModels::Served,
+        ..wanted(model)
+    };
+    assert_eq!(all.names(&served(None)), ["host"]);
+    assert_eq!(all.names(&served(Some("host:big"))), ["host:big"]);
+    assert_eq!(all.names(&served(Some("scout"))), ["scout"]);
+    let pinned = World {
+        config: "[presets.read-only]\nmodel = \"openai:gpt-5\"\n",
+        ..BARE
+    };
+    assert_eq!(pinned.names(&served(None)), ["openai:gpt-5"]);
+    assert_eq!(pinned.code(&served(Some("host"))), "model_pinned");
+    for name in ["host", "host:big"] {
+        assert_eq!(all.code(&wanted(Some(name))), "no_host_model");
     }
 }
 

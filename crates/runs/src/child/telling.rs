@@ -82,7 +82,9 @@ impl Drive<'_> {
                 cached: usage.cached_input_tokens,
                 output: usage.output_tokens,
             },
-            cost_micros: price.map(|price| usage.cost_micros(price)),
+            cost_micros: reply
+                .cost_micros
+                .or_else(|| price.map(|price| usage.cost_micros(price))),
             ms,
             calls: u64::try_from(reply.calls.len()).unwrap_or(u64::MAX),
         });
