@@ -5,13 +5,8 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { clean } from "./clean.ts";
+import { ask, NO } from "./dialog.ts";
 import type { Secret } from "./proof.ts";
-
-/** Ends bold and colour, which Pi's dialog gives to all of its title. */
-const PLAIN = "\u001b[22m\u001b[39m";
-
-const NO = "No";
 
 /** What a yes of each scope is called; without any it is for this time. */
 const YES: Record<string, string> = {
@@ -20,8 +15,12 @@ const YES: Record<string, string> = {
   preset: "Yes, and for this preset and folder for 30 minutes",
 };
 
+/** For a single call a run is not the whole of it. */
+const SAME_CALL = "Yes, and for the same call in this run";
+
 interface About {
   id: string;
+  kind: unknown;
   scopes: string[];
 }
 
@@ -37,7 +36,7 @@ export class Questions {
       const about = aboutOf(params._meta);
       if (about === undefined) throw new Error("a question without an id can't be answered");
       const scopes = about.scopes.length === 0 ? [""] : about.scopes;
-      const labels = scopes.map((scope) => YES[scope] ?? (scope === "" ? "Yes" : scope));
+      const labels = scopes.map((scope) => labelOf(scope, about.kind));
       const said = await this.ask(params.message, labels, signal);
       const index = labels.findIndex((label) => label === said);
       const answer = index < 0 ? "no" : "yes";
@@ -62,10 +61,7 @@ export class Questions {
       signal.throwIfAborted();
       const ctx = this.here();
       if (ctx === undefined || !ctx.hasUI) throw new Error("nobody can be asked here");
-      const [first, ...rest] = clean(card).trimEnd().split("\n");
-      const plain = ctx.mode === "tui" ? PLAIN : "";
-      const title = [first, ...rest.map((line) => plain + line)].join("\n");
-      const said = await ctx.ui.select(title, [NO, ...yes], { signal });
+      const said = await ask(ctx, card, yes, signal);
       signal.throwIfAborted();
       return said === NO ? undefined : said;
     });
@@ -74,11 +70,16 @@ export class Questions {
   }
 }
 
+function labelOf(scope: string, kind: unknown): string {
+  if (kind === "call" && scope === "run") return SAME_CALL;
+  return YES[scope] ?? (scope === "" ? "Yes" : `Yes: ${scope}`);
+}
+
 function aboutOf(meta: unknown): About | undefined {
   const about = (meta as Record<string, unknown> | undefined)?.["deputize/question"];
   if (typeof about !== "object" || about === null) return undefined;
-  const { id, scopes } = about as Record<string, unknown>;
+  const { id, kind, scopes } = about as Record<string, unknown>;
   if (typeof id !== "string") return undefined;
   const named = Array.isArray(scopes) ? scopes.filter((one) => typeof one === "string") : [];
-  return { id, scopes: named };
+  return { id, kind, scopes: named };
 }

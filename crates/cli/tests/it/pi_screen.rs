@@ -36,6 +36,21 @@ fn prompt(pi: &Pi, terminal: &mut Terminal, text: &str) {
     });
 }
 
+/// Answers yes, for this run. What is pressed right after a dialog came is not heard.
+fn yes(terminal: &mut Terminal) {
+    let mut pressed: Option<Instant> = None;
+    until("the yes is chosen", || {
+        let screen = terminal.screen();
+        if screen.contains("→ No") && pressed.is_none_or(|at| at.elapsed() > Duration::from_secs(1))
+        {
+            terminal.press(b"\x1b[B");
+            pressed = Some(Instant::now());
+        }
+        screen.contains("→ Yes, for this run").then_some(())
+    });
+    terminal.press(b"\r");
+}
+
 /// The lines from the one that holds `first` to the one that holds `last`, with names for what differs.
 #[track_caller]
 fn part(pi: &Pi, screen: &str, script: &Script, first: &str, last: &str) -> String {
@@ -74,7 +89,6 @@ fn a_person_sees_the_question_and_the_run() {
 
 
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
      A child needs your yes before it starts.
 
        task       Find the weight limit.
@@ -103,10 +117,7 @@ fn a_person_sees_the_question_and_the_run() {
        Yes, for this run
        Yes, and for this preset and folder for 30 minutes
     "###);
-    // Down and Enter: yes, for this run.
-    terminal.press(b"\x1b[B");
-    terminal.until_shown("→ Yes, for this run");
-    terminal.press(b"\r");
+    yes(&mut terminal);
     terminal.until_shown("running bash");
     let screen = terminal.screen();
     let lines: Vec<&str> = screen.lines().collect();
@@ -129,6 +140,35 @@ fn a_person_sees_the_question_and_the_run() {
         (below.iter().filter(|id| alive(**id)).count() == 1).then_some(())
     });
     assert!(!terminal.screen().contains("running bash"));
+}
+
+/// S9: what somebody was typing when the dialog came is no yes, whatever letters are in it.
+#[test]
+fn what_is_being_typed_is_no_yes() {
+    let script = Script::of(&json!([say("never")]));
+    let pi = Pi::playing([
+        subagent(&script.model(), json!({})),
+        Said::text("It was refused."),
+    ]);
+    let mut terminal = on_a_terminal(&pi);
+    prompt(&pi, &mut terminal, "Lower the limit.");
+    terminal.until_shown("→ No");
+    until("an answer", || {
+        let screen = terminal.screen();
+        assert!(!screen.contains("→ Yes"), "{screen}");
+        if !screen.contains("→ No") {
+            return Some(());
+        }
+        for key in ["j", "y", "k", "j", "\r"] {
+            terminal.press(key.as_bytes());
+        }
+        None
+    });
+    terminal.until_shown("the answer was no");
+    assert!(
+        crate::scene::runs(&pi.env).is_empty(),
+        "something was started"
+    );
 }
 
 /// H3, D8: the result with badge, summary, evidence and budget; what a child says has no power over the screen.
@@ -185,8 +225,7 @@ fn a_closed_terminal_leaves_no_process() {
     let mut terminal = on_a_terminal(&pi);
     prompt(&pi, &mut terminal, "Work.");
     terminal.until_shown("→ No");
-    terminal.press(b"\x1b[B");
-    terminal.until_shown("→ Yes, for this run").press(b"\r");
+    yes(&mut terminal);
     terminal.until_shown("running bash");
     let mut below = descendants(terminal.id());
     below.push(terminal.id());
