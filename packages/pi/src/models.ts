@@ -166,16 +166,13 @@ function answerOf(said: AssistantMessage, model: Model<Api>): CreateMessageResul
     model: `${model.provider}/${model.id}`,
     stopReason,
     content: content.length === 0 ? [{ type: "text", text: "" }] : content,
-    _meta: { [USAGE]: usageOf(said.usage), [MESSAGE]: said },
+    _meta: { [USAGE]: usageOf(said.usage, model), [MESSAGE]: said },
   };
 }
 
 /** What Pi reports of a turn: tokens that no cache served, those that one did, output, and the cost by its prices. */
-function usageOf({ input, cacheRead, cacheWrite, output, cost }: Usage) {
-  return {
-    input: input + cacheWrite,
-    cachedInput: cacheRead,
-    output,
-    costMicros: Math.ceil(cost.total * 1_000_000),
-  };
+function usageOf({ input, cacheRead, cacheWrite, output, cost }: Usage, model: Model<Api>) {
+  const tokens = { input: input + cacheWrite, cachedInput: cacheRead, output };
+  const priced = model.cost.input > 0 || model.cost.output > 0;
+  return priced ? { ...tokens, costMicros: Math.ceil(cost.total * 1_000_000) } : tokens;
 }

@@ -46,6 +46,7 @@ mod model_choice;
 mod pi_gate;
 mod pi_hostile;
 mod pi_lost;
+mod pi_models;
 mod pi_package;
 mod pi_questions;
 mod pi_runs;
