@@ -118,9 +118,6 @@ impl State {
         self.alive();
         let used = cost_of(current.kind).with(Dimension::ChangedFiles, outcome.changed_files);
         self.meter.settle(current.reservation, &used);
-        if current.kind.may_change_state() {
-            self.guard.changed();
-        }
         self.invalid_in_a_row = 0;
         let told = match outcome.finished {
             Finished::Answered => {
@@ -129,6 +126,9 @@ impl State {
             }
             Finished::Failed => ToolOutcome::Failed,
         };
+        let answer = outcome.content.raw();
+        self.guard
+            .finished(&current.tool, current.kind, told, answer);
         self.result(call, &current.tool, told, outcome.content.raw());
         self.next_call();
     }

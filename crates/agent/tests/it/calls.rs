@@ -144,6 +144,29 @@ fn the_third_identical_call_is_refused() {
     host.answer("three");
 }
 
+/// D7: a command that says the same again, with nothing done in between, is refused the third time.
+#[test]
+fn the_third_identical_command_is_refused() {
+    let mut host = Host::start(brief(turns(20)));
+    let bash = || calls(&[("bash", json!({"command": "make test"}))]);
+    for _ in 0..2 {
+        host.reply(bash());
+        host.answer("1 failed");
+    }
+    host.reply(bash());
+    assert!(host.asks(), "it was not run");
+    assert!(
+        host.last_told().contains("see the result of call #2"),
+        "{}",
+        host.last_told()
+    );
+    host.reply(calls(&[("write", json!({"path": "a"}))]));
+    host.answer("written");
+    host.reply(bash());
+    assert!(!host.asks(), "something changed");
+    host.answer("1 failed");
+}
+
 #[test]
 fn polls_may_repeat() {
     let mut host = Host::start(brief(turns(20)));
