@@ -6,6 +6,7 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod brush;
 mod corpus;
 mod hostile;
 mod laws;
