@@ -7,6 +7,7 @@
 )]
 
 mod bash;
+mod day;
 mod exec;
 mod explain;
 mod git;
