@@ -8,6 +8,9 @@ import { type Component, folded } from "./text.ts";
 
 export const NO = "No";
 
+/** Whoever looks elsewhere hears that something waits. */
+const BELL = "\u0007";
+
 /** Keys that come so soon were meant for something else. */
 const TYPED_AHEAD = 500;
 
@@ -29,6 +32,7 @@ export async function ask(
         signal.addEventListener("abort", taken, { once: true });
         remove = () => signal.removeEventListener("abort", taken);
         if (signal.aborted) taken();
+        tui.terminal.write(BELL);
         return new Dialog(text.split("\n"), answers, theme, keys, () => tui.requestRender(), done);
       },
       { blocked: { kind: "permission", message: text.split("\n")[0] ?? "" } },

@@ -35,6 +35,9 @@ interface Ended extends Began {
   further: number;
 }
 
+/** How long a result may take that is there already. */
+const PATIENCE = 5_000;
+
 /** Characters of a summary that are kept: the result holds all of it. */
 const SUMMARY = 2_000;
 
@@ -88,7 +91,7 @@ export class Entries {
   /** Keeps how a run ended, with its result. */
   ended(run: Run, status: string): void {
     const keeping = this.link
-      .call("subagent_status", { run: run.run })
+      .call("subagent_status", { run: run.run }, { timeout: PATIENCE })
       .then(({ structuredContent }) => (structuredContent ?? {}) as Answer)
       .catch(() => ({}) as Answer)
       .then((answer) => this.#ended(run, status, answer));

@@ -6,8 +6,8 @@ import { Refusal } from "./refusal.ts";
 
 /**
  * The program that was named; else the one of the platform's package beside this one; else one in PATH. A
- * program inside the folder that Pi works in is taken only where it was named: a project could have put
- * it there.
+ * program inside the folder that Pi works in, or among the packages of a project, is taken only where it was
+ * named: a project could have put it there.
  */
 export function findProgram(named: string | undefined, cwd: string): string {
   if (named !== undefined) {
@@ -18,7 +18,8 @@ export function findProgram(named: string | undefined, cwd: string): string {
   if (packaged !== undefined) return packaged;
   for (const folder of (process.env.PATH ?? "").split(delimiter)) {
     const path = join(folder, "deputize");
-    if (isAbsolute(folder) && isProgram(path) && !isInside(path, cwd)) return path;
+    const foreign = !isAbsolute(folder) || folder.includes("node_modules") || isInside(path, cwd);
+    if (!foreign && isProgram(path)) return path;
   }
   throw missing("the program `deputize` isn't there");
 }

@@ -33,6 +33,9 @@ export class Tools {
   /** Runs whose usage Pi has counted. */
   readonly #counted = new Set<string>();
 
+  /** Whether the program's own tools are there, and not the stand-in. */
+  #complete = false;
+
   constructor(
     private readonly pi: ExtensionAPI,
     private readonly link: Link,
@@ -42,13 +45,17 @@ export class Tools {
   /** Asks what there is and registers it. A program that can't be had is told of and refuses each call. */
   async register(ctx: ExtensionContext): Promise<void> {
     try {
-      const { tools, instructions } = await this.link.tools();
-      for (const tool of tools) this.#register(tool, instructions);
+      await this.#fill();
     } catch (error) {
-      const refusal = Refusal.from(error);
       this.#register(STAND_IN, undefined);
-      ctx.ui.notify(`Deputize: ${refusal.message}`, "error");
+      ctx.ui.notify(`Deputize: ${Refusal.from(error).message}`, "error");
     }
+  }
+
+  async #fill(): Promise<void> {
+    const { tools, instructions } = await this.link.tools();
+    for (const tool of tools) this.#register(tool, instructions);
+    this.#complete = true;
   }
 
   #register(tool: Tool, instructions: string | undefined): void {
@@ -87,6 +94,7 @@ export class Tools {
           if (message !== undefined) told?.(message);
         },
       };
+      if (!this.#complete) await this.#fill();
       let answer = await this.link.call(name, params, options);
       if (name === "subagent" && params.background !== true) {
         answer = await this.#follow(answer, signal, told);

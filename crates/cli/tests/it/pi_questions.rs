@@ -3,8 +3,9 @@
 use deputize_testkit::Said;
 use serde_json::json;
 
+use crate::allowances::own_rules;
 use crate::pi_scene::{Pi, Script, subagent};
-use crate::scene::say;
+use crate::scene::{call, say};
 
 /// A process of the agent's: it takes the sockets to the program from Pi and writes answers into them, for every id that
 /// the question may have.
@@ -106,4 +107,47 @@ fn an_answer_from_beside_the_dialog_is_dropped() {
             "{ledger}"
         );
     }
+}
+
+/// S9, S5: a question about one call in the middle of a run: the whole call, its rule, No first, and a yes for this time
+/// or for the same call in this run.
+#[test]
+fn a_single_call_is_asked_about_in_pi() {
+    let touch = |name: &str| call("bash", json!({ "command": format!("touch {name}") }));
+    let script = Script::of(&json!([
+        touch("a"),
+        touch("b"),
+        touch("b"),
+        touch("c"),
+        say("Done."),
+    ]));
+    let pi = Pi::playing([subagent(&script.model(), json!({})), Said::text("Done.")]);
+    let rule = "[[ask]]\ncommand = \"touch\"\nreason = \"leaves files behind\"\n";
+    own_rules(&pi.env, rule);
+    let mut rpc = pi.rpc(&[]);
+    rpc.prompt("Touch them.");
+    let start = rpc.dialog();
+    rpc.choose(&start, "Yes, for this run");
+    let mut asked = 0;
+    for (command, answer) in [
+        ("touch a", "Yes, this time"),
+        ("touch b", "Yes, and for the same call in this run"),
+        ("touch c", "No"),
+    ] {
+        let question = rpc.dialog();
+        let card = question["title"].as_str().unwrap();
+        for part in [command, "leaves files behind", "rules.toml:1"] {
+            assert!(card.contains(part), "no {part:?} in {card}");
+        }
+        assert_eq!(question["options"][0], "No");
+        rpc.choose(&question, answer);
+        asked += 1;
+    }
+    let result = rpc.called("subagent");
+    let answer = &result["result"]["details"]["answer"];
+    assert_eq!(answer["usage"]["refused_calls"], 1, "{answer}");
+    let changed = answer["changes"].as_array().unwrap().len();
+    assert_eq!((changed, rpc.dialogs()), (2, asked + 1), "{answer}");
+    rpc.settled();
+    rpc.end();
 }
