@@ -40,6 +40,10 @@ impl Machine<'_> {
         let before = self.current;
         self.current = self.note(argv, state);
         self.by = first.shown();
+        // However it was set: by `read`, `printf -v`, a loop, a list.
+        for (name, value) in std::mem::take(&mut state.heeded) {
+            programs::environment(self, &name, &value, state);
+        }
         let out = self.dispatch(first, args, argv, state);
         self.current = before;
         out

@@ -256,11 +256,15 @@ impl Machine<'_> {
         self.suspicions -= 1;
         self.certainty = certainty;
         let found = self.effects.split_off(count.min(self.effects.len()));
-        self.effects.extend(
-            found
-                .into_iter()
-                .filter(|effect| judge::answer(&effect.what) == Answer::Deny),
-        );
+        let denied = found
+            .into_iter()
+            .filter(|effect| judge::answer(&effect.what) == Answer::Deny);
+        // The commands that were only possible go, and with them what the effects say of them: another
+        // command would come to stand in their place.
+        self.effects.extend(denied.map(|effect| Effect {
+            step: effect.step.filter(|step| *step < steps),
+            ..effect
+        }));
         self.steps.truncate(steps);
     }
 

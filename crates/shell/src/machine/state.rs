@@ -7,6 +7,7 @@ use rable::Node;
 
 use crate::limits::{MAX_VARIABLE, MAX_VARIABLES};
 use crate::place::Links;
+use crate::programs::is_heeded;
 use crate::value::{Field, Out, Taint};
 use crate::world::World;
 
@@ -56,6 +57,8 @@ pub(crate) struct State {
     pub(crate) search_changed: bool,
     /// Whether this line set any variable.
     pub(crate) sets_variables: bool,
+    /// Variables that other programs heed, set since the last command, in whatever way.
+    pub(crate) heeded: Vec<(String, Field)>,
 }
 
 impl State {
@@ -81,6 +84,7 @@ impl State {
             made: BTreeSet::new(),
             search_changed: false,
             sets_variables: false,
+            heeded: Vec::new(),
         }
     }
 
@@ -167,6 +171,14 @@ impl State {
     /// Above the limit a variable is forgotten: reading it gives something unknown.
     fn put(&mut self, name: &str, value: Value) {
         self.sets_variables = true;
+        if is_heeded(name) && self.heeded.len() < MAX_VARIABLES {
+            let value = match &value {
+                Value::One(field) => field.clone(),
+                Value::Many(fields) => fields.first().cloned().unwrap_or_default(),
+                Value::Unset => Field::default(),
+            };
+            self.heeded.push((name.to_owned(), value));
+        }
         if self.vars.len() < MAX_VARIABLES || self.vars.contains_key(name) {
             self.vars.insert(name.to_owned(), value);
         }
@@ -297,6 +309,8 @@ impl State {
         }
         self.search_changed |= other.search_changed;
         self.sets_variables |= other.sets_variables;
+        let room = MAX_VARIABLES.saturating_sub(self.heeded.len());
+        self.heeded.extend(other.heeded.iter().take(room).cloned());
     }
 
     /// Forgets the named variables: a loop may change them.

@@ -1,6 +1,7 @@
 //! Variables that decide what other programs run.
 
 use super::lists;
+use crate::effect::Role;
 use crate::machine::{Machine, State};
 use crate::rules;
 use crate::value::Field;
@@ -29,6 +30,25 @@ const LOADERS: &str = "BASH_ENV ENV ZDOTDIR LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT 
     FZF_DEFAULT_OPTS MANOPT GREP_OPTIONS AWKPATH AWKLIBPATH http_proxy https_proxy HTTP_PROXY \
     HTTPS_PROXY ALL_PROXY";
 
+/// Variables that name a file or a folder which some program writes.
+const WRITTEN: &str = "SSLKEYLOGFILE LLVM_PROFILE_FILE MALLOC_TRACE LD_DEBUG_OUTPUT LD_PROFILE_OUTPUT \
+    NODE_V8_COVERAGE NODE_REDIRECT_WARNINGS NODE_COMPILE_CACHE LESSHISTFILE PYTHONPYCACHEPREFIX GCOV_PREFIX \
+    COVERAGE_FILE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR LESSHISTFILE SQLITE_HISTORY \
+    NODE_REPL_HISTORY PSQL_HISTORY MYSQL_HISTFILE REDISCLI_HISTFILE CARGO_TARGET_DIR CARGO_HOME \
+    XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME GOCACHE GOMODCACHE GOPATH GOBIN PIP_TARGET \
+    npm_config_prefix npm_config_cache";
+
+/// Whether a variable decides what other programs run or write.
+pub(crate) fn is_heeded(name: &str) -> bool {
+    name == "PATH"
+        || PROMPTS.contains(&name)
+        || [COMMANDS, LOADERS, WRITTEN]
+            .iter()
+            .any(|names| lists(names, name))
+        || name.starts_with("GIT_CONFIG_VALUE_")
+        || name.starts_with("GIT_TRACE")
+}
+
 /// Notes what it means that a variable is set.
 pub(crate) fn environment(machine: &mut Machine<'_>, name: &str, value: &Field, state: &mut State) {
     if lists(COMMANDS, name) || name.starts_with("GIT_CONFIG_VALUE_") {
@@ -51,6 +71,14 @@ pub(crate) fn environment(machine: &mut Machine<'_>, name: &str, value: &Field, 
         if !is_plain_path(value) {
             state.search_changed = true;
             machine.act(&rules::persistence::ENVIRONMENT);
+        }
+    } else if lists(WRITTEN, name) || name.starts_with("GIT_TRACE") {
+        // Of traces a number is a descriptor, and a word like `true` the error output.
+        let is_path = value
+            .known()
+            .is_none_or(|text| text.contains('/') || lists(WRITTEN, name) && !text.is_empty());
+        if is_path {
+            machine.path(Role::Write, value, state);
         }
     } else if lists(LOADERS, name)
         && !(name == "LESS" && value.known().is_some_and(|text| !text.contains('+')))

@@ -40,6 +40,12 @@ pub(crate) fn scan(machine: &mut Machine<'_>, code: &str, language: &str, state:
         machine.suspect(text, state);
     }
     literals.extend(decoded);
+    if language == "m4" {
+        for call in code.split("syscmd(").skip(1).take(16) {
+            let text = call.split_once(')').map_or(call, |(text, _)| text);
+            machine.suspect(text.trim_matches(['`', '\'', '[', ']']), state);
+        }
+    }
     let has = |marks: &[&str]| marks.iter().any(|mark| code.contains(mark));
     let (runs, removes, writes, talks) = (has(RUNS), has(REMOVES), has(WRITES), has(TALKS));
     for line in code.lines().take(64) {

@@ -75,6 +75,12 @@ static INTERPRETERS: &[Interpreter] = &[
         language: "lisp",
     },
     Interpreter {
+        names: &["m4", "gm4"],
+        code: &[],
+        valued: &["-I", "-o", "-D", "-U", "-F", "-R"],
+        language: "m4",
+    },
+    Interpreter {
         names: &[
             "Rscript",
             "R",

@@ -31,7 +31,7 @@ mod wrapper_table;
 mod wrappers;
 mod xargs;
 
-pub(crate) use environment::environment;
+pub(crate) use environment::{environment, is_heeded};
 
 use crate::machine::{Call, Machine, State};
 use crate::rules;

@@ -1,6 +1,7 @@
 //! Programs that pass text on: what they write is known when what they read is.
 
 use super::{Handler, decode, input_taint};
+use crate::glob;
 use crate::machine::{Call, Machine, State};
 use crate::options::{Order, parse};
 use crate::rules;
@@ -31,17 +32,41 @@ fn nothing(machine: &mut Machine<'_>, call: &Call<'_>, _: &mut State) -> Out {
 /// Arguments joined, with what is unknown named by its taint.
 fn joined(args: &[Field]) -> Result<String, Taint> {
     let mut text = String::new();
-    let mut taint = None::<Taint>;
+    let (mut all, mut is_known) = (None::<Taint>, true);
     for (at, arg) in args.iter().enumerate() {
         if at > 0 {
             text.push(' ');
         }
-        match arg.known() {
-            Some(known) if !arg.has_glob() => text.push_str(&known),
-            _ => taint = Some(taint.map_or(arg.taint(), |taint| taint.and(arg.taint()))),
-        }
+        let own = match arg.known() {
+            Some(known) => {
+                text.push_str(&known);
+                promised(&known, arg.has_glob())
+            }
+            None => arg.taint(),
+        };
+        all = Some(all.map_or(own, |all| all.and(own)));
+        is_known &= arg.known().is_some() && !arg.has_glob();
     }
-    taint.map_or(Ok(text), Err)
+    match is_known {
+        true => Ok(text),
+        false => Err(all.unwrap_or(Taint::NONE)),
+    }
+}
+
+/// What is promised of known text beside text that isn't: that it can't lead away from the working
+/// folder. A pattern promises it of the names that it matches, unless nearly every name does.
+fn promised(text: &str, is_pattern: bool) -> Taint {
+    let leads_away = text.starts_with(['/', '~']) || text.contains("..") || text.contains('$');
+    let is_wide = || {
+        text.split('/')
+            .any(|part| glob::is_pattern(part) && glob::is_wide(part))
+    };
+    match is_pattern {
+        _ if leads_away || text.contains("//") => Taint::NONE,
+        true if is_wide() => Taint::NONE,
+        true => Taint::INSIDE,
+        false => Taint::INSIDE.with(Taint::PLAIN),
+    }
 }
 
 /// What is shown to the model must not be a credential.

@@ -28,6 +28,13 @@ fn wrapped(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
     if let Some(rule) = wrapper.rule {
         machine.act(rule);
     }
+    let later = |arg: &Field| {
+        let text = arg.prefix();
+        text.starts_with("--on-") || text.starts_with("--timer-") || text.starts_with("--path-")
+    };
+    if call.name == "systemd-run" && call.args.iter().any(later) {
+        machine.act(&rules::persistence::TIMER);
+    }
     if matches!(
         call.name,
         "unshare"

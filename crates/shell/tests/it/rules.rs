@@ -64,3 +64,23 @@ fn a_voice_points_at_its_words() {
         .find_map(|voice| voice.unwrapped.clone());
     assert_eq!(code.as_deref(), Some("rm -rf /"));
 }
+
+/// G5: what is only possible points at no command of the line, and never at another one.
+#[test]
+fn possible_effects_name_no_other_command() {
+    for line in [
+        "mystery 'rm -rf /'; make; cargo test",
+        "git commi $'\\x72' -m 'su$#do rm -rf / is bad''",
+        "ls\0; rm -rf /; make",
+    ] {
+        let analysis = deputize_shell::analyse(line, &crate::world());
+        for effect in &analysis.effects {
+            let Some(step) = effect.step else { continue };
+            let step = analysis.steps.get(step).map(|step| step.words.join(" "));
+            assert!(
+                step.is_some_and(|words| words.contains(effect.by.as_str())),
+                "{line}: {effect:?}"
+            );
+        }
+    }
+}
