@@ -233,3 +233,45 @@ fn a_background_run_answers_at_once() {
     rpc.end();
     assert!(pi.deputize(&["audit", "show"]).contains("ok"));
 }
+
+/// H3, D9: while a run goes on, the person opens it, tells it something and stops it.
+#[test]
+fn a_person_steers_and_stops_a_run() {
+    let script = Script::of(&json!([
+        call("bash", json!({ "command": "sleep 120" })),
+        say("never"),
+    ]));
+    let pi = Pi::playing([
+        subagent(&script.model(), json!({})),
+        Said::text("It was stopped."),
+    ]);
+    let mut rpc = pi.rpc(&[]);
+    rpc.prompt("Wait.");
+    let question = rpc.dialog();
+    rpc.choose(&question, "Yes, for this run");
+    rpc.until("the command runs", |record| {
+        record["method"] == "setWidget" && record.to_string().contains("running bash")
+    });
+    rpc.prompt_in_background("/deputize");
+    let runs = rpc.dialog();
+    let first = runs["options"][0].as_str().unwrap().to_owned();
+    assert!(first.contains("running · general · "), "{first}");
+    rpc.choose(&runs, &first);
+    let acts = rpc.dialog();
+    rpc.choose(&acts, "Tell it something");
+    let input = rpc.until("an input", |record| record["method"] == "input");
+    rpc.send(&json!({ "type": "extension_ui_response", "id": input["id"], "value": "Hurry." }));
+    rpc.until("the answer", |record| {
+        record["method"] == "notify" && record.to_string().contains("will hear it")
+    });
+    rpc.prompt_in_background("/deputize");
+    let runs = rpc.dialog();
+    rpc.choose(&runs, "");
+    let acts = rpc.dialog();
+    rpc.choose(&acts, "Stop it");
+    let result = rpc.called("subagent");
+    let answer = &result["result"]["details"]["answer"];
+    assert_eq!(answer["status"], "cancelled", "{result}");
+    rpc.settled();
+    rpc.end();
+}
