@@ -40,6 +40,15 @@ pub(crate) fn is_installed(workspace: &Workspace) -> bool {
     folder(workspace).join(INSTALLED).is_file()
 }
 
+/// The Node that Pi runs on, where it was installed.
+pub(crate) fn node(workspace: &Workspace) -> Option<PathBuf> {
+    let folder = folder(workspace).join("node_modules");
+    ["x64", "arm64"]
+        .iter()
+        .map(|machine| folder.join(format!("node-linux-{machine}/bin/node")))
+        .find(|path| path.is_file())
+}
+
 /// Formatting and types.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     command::show(npm(workspace).args(["run", "--silent", "check"]))

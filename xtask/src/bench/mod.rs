@@ -10,6 +10,7 @@
 mod anchor;
 mod measure;
 mod memory;
+mod pi;
 mod program;
 mod scene;
 mod start;
@@ -38,6 +39,8 @@ enum Measure {
     Size,
     /// The memory of the processes that stand around a command.
     Memory,
+    /// Pi with the extension.
+    Pi,
     /// A program of ours that measures what no command line reaches.
     Program(program::Program),
 }
@@ -85,6 +88,7 @@ const ROWS: &[Row] = &[
         Measure::Start(start::Start::GitStatus),
     ),
     row("version", "≤ 5 ms", Measure::Start(start::Start::Version)),
+    row("start of Pi", "", Measure::Pi),
     row("size", "≤ 20 MB", Measure::Size),
     row("memory of exec", "", Measure::Memory),
     row(
@@ -131,6 +135,7 @@ pub(crate) fn bench(workspace: &Workspace, options: &BenchOptions) -> Result<(),
         eprintln!("measuring: {}", row.name);
         match &row.measure {
             Measure::Start(start) => lines.extend(start.lines(&scene, row, options.rounds)),
+            Measure::Pi => lines.extend(pi::lines(workspace, &scene, row, options.rounds)),
             Measure::Size => lines.extend(size(&scene, row)?),
             Measure::Memory => lines.extend(memory::lines(&scene, row)),
             Measure::Program(program) => lines.extend(program.lines(&scene, row, options.rounds)),

@@ -99,7 +99,7 @@ impl Start {
 }
 
 /// One line a side; the last is ours and is held against each of the others.
-fn lines(name: &str, row: &Row, sides: &[Side<'_>], outcomes: &[Outcome]) -> Vec<Line> {
+pub(super) fn lines(name: &str, row: &Row, sides: &[Side<'_>], outcomes: &[Outcome]) -> Vec<Line> {
     let last = sides.len().saturating_sub(1);
     let measured = sides.iter().zip(outcomes).enumerate();
     measured
