@@ -49,6 +49,9 @@ export interface Launch {
 interface Connected {
   client: Client;
   process: Process;
+  /** How many wait for an answer, and what looks meanwhile whether the program lives. */
+  waiting: number;
+  pulse: NodeJS.Timeout | undefined;
   tools: Tool[];
   instructions: string | undefined;
 }
@@ -56,8 +59,6 @@ interface Connected {
 export class Link {
   #now: Promise<Connected> | undefined;
   #process: Process | undefined;
-  #waiting = 0;
-  #pulse: NodeJS.Timeout | undefined;
   #mute: Process | undefined;
   #failed: { at: number; why: unknown } | undefined;
   #over = false;
@@ -96,8 +97,9 @@ export class Link {
     options: RequestOptions,
     read: (raw: Record<string, unknown>) => T,
   ): Promise<T> {
-    const { client, process } = await this.#connected();
-    this.#begin(client, process);
+    const connected = await this.#connected();
+    const { client, process } = connected;
+    this.#begin(connected);
     try {
       const limits = { timeout: UNLIMITED, ...options };
       const known = request as Parameters<Client["request"]>[0];
@@ -107,8 +109,8 @@ export class Link {
       if (reason !== undefined) this.#drop(process);
       throw reason ?? error;
     } finally {
-      this.#waiting -= 1;
-      if (this.#waiting === 0) clearInterval(this.#pulse);
+      connected.waiting -= 1;
+      if (connected.waiting === 0) clearInterval(connected.pulse);
     }
   }
 
@@ -161,7 +163,8 @@ export class Link {
       }
       const { tools } = await client.listTools({}, { timeout: BEGINNING });
       client.onclose = () => this.#drop(process);
-      return { client, process, tools, instructions: client.getInstructions() };
+      const instructions = client.getInstructions();
+      return { client, process, tools, instructions, waiting: 0, pulse: undefined };
     } catch (error) {
       process.kill();
       if (error instanceof Refusal) throw error;
@@ -184,17 +187,18 @@ export class Link {
   }
 
   /** Something is waited for: that the program lives is looked at meanwhile. */
-  #begin(client: Client, process: Process): void {
-    this.#waiting += 1;
-    if (this.#waiting > 1) return;
-    this.#pulse = setInterval(() => {
+  #begin(connected: Connected): void {
+    const { client, process } = connected;
+    connected.waiting += 1;
+    if (connected.waiting > 1) return;
+    connected.pulse = setInterval(() => {
       client.ping({ timeout: PULSE }).catch(() => {
         if (process.end !== undefined) return;
         this.#mute = process;
         process.kill();
       });
     }, PULSE);
-    this.#pulse.unref();
+    connected.pulse.unref();
   }
 
   /** Why a call failed, where that is the program's end. */

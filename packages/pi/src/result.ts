@@ -29,6 +29,7 @@ export interface Answer {
     silent_ms?: number;
   };
   manifest?: string;
+  diff?: string;
   host_lost?: boolean;
   elsewhere?: boolean;
   task?: string;

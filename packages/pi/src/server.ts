@@ -87,9 +87,16 @@ export class Process implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const { stdin } = this.#child;
     if (this.#end !== undefined || stdin === null) throw new Error("the program is gone");
-    await new Promise<void>((resolve, reject) => {
-      stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
-    });
+    try {
+      await new Promise<void>((resolve, reject) => {
+        stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+      });
+    } catch (error) {
+      // A program that doesn't read any more is none: its end is the reason that is told.
+      this.kill();
+      await this.#ended;
+      throw error;
+    }
   }
 
   /** Ends it: its input ends, so it ends its runs and keeps their results. */

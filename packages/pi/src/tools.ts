@@ -206,8 +206,8 @@ function going({ structuredContent }: CallToolResult): string | undefined {
   return goes(state) && !elsewhere ? run : undefined;
 }
 
-/** An answer without what only the record needs. */
-function kept({ receipt: _receipt, runs, ...answer }: Answer): Answer {
+/** An answer without what only the record needs, or the text has. */
+function kept({ receipt: _receipt, diff: _diff, runs, ...answer }: Answer): Answer {
   return runs === undefined ? answer : { ...answer, runs: runs.map(kept) };
 }
 
