@@ -172,6 +172,8 @@ pub(crate) struct Rpc {
     records: Receiver<Value>,
     stderr: Option<thread::JoinHandle<String>>,
     pub(crate) seen: Vec<Value>,
+    /// How many had been seen when Pi was last prompted.
+    prompted: usize,
     serial: u32,
 }
 
@@ -205,6 +207,7 @@ impl Rpc {
             records,
             stderr: Some(stderr),
             seen: Vec::new(),
+            prompted: 0,
             serial: 0,
         }
     }
@@ -234,6 +237,7 @@ impl Rpc {
 
     #[track_caller]
     pub(crate) fn prompt(&mut self, message: &str) {
+        self.prompted = self.seen.len();
         let said = self.ask(json!({ "type": "prompt", "message": message }));
         assert_eq!(said["success"], true, "{said}");
     }
@@ -241,6 +245,7 @@ impl Rpc {
     /// A command of an extension that asks something itself: its response comes at its end.
     #[track_caller]
     pub(crate) fn prompt_in_background(&mut self, message: &str) {
+        self.prompted = self.seen.len();
         self.send(&json!({ "type": "prompt", "message": message }));
     }
 
@@ -293,12 +298,15 @@ impl Rpc {
         })
     }
 
-    /// Waits until Pi's agent has nothing to do.
+    /// Waits until Pi's agent has nothing to do about the last prompt. An entry of the session may have come after
+    /// that, and so may have been waited for first.
     #[track_caller]
     pub(crate) fn settled(&mut self) {
-        self.until("the agent settles", |record| {
-            record["type"] == "agent_settled"
-        });
+        let is_it = |record: &Value| record["type"] == "agent_settled";
+        let mut since = self.seen.iter().skip(self.prompted);
+        if !since.any(is_it) {
+            self.until("the agent settles", is_it);
+        }
     }
 
     /// Waits for a dialog with choices.
