@@ -4,6 +4,7 @@
 //! As root the kernel's tests run a second time as an ordinary user, because that is how people
 //! run the program and the two meet different mechanisms.
 
+mod clients;
 mod counts;
 mod needs;
 mod ordinary;
@@ -39,6 +40,7 @@ pub(crate) fn test(workspace: &Workspace, filter: Option<&str>) -> Result<(), Fa
     println!("== needs");
     needs::install()?;
     extension::install(workspace)?;
+    clients::install(workspace)?;
     println!("== build");
     extension::check(workspace)?;
     extension::build(workspace)?;

@@ -15,7 +15,7 @@ struct Need {
     why: &'static str,
 }
 
-const NEEDS: [Need; 6] = [
+const NEEDS: [Need; 7] = [
     Need {
         program: "git",
         file: "/usr/bin/git",
@@ -27,6 +27,12 @@ const NEEDS: [Need; 6] = [
         file: "/usr/bin/python3",
         packages: &["python3-minimal"],
         why: "probes that try to leave a boundary from an interpreter",
+    },
+    Need {
+        program: "pip3",
+        file: "/usr/bin/pip3",
+        packages: &["python3-pip"],
+        why: "the official Python SDK of MCP, a client that tests meet as it is",
     },
     Need {
         program: "pytest-3",

@@ -39,6 +39,7 @@ mod mcp_changes;
 mod mcp_client;
 mod mcp_ends;
 mod mcp_models;
+mod mcp_official;
 mod mcp_protocol;
 mod mcp_questions;
 mod mcp_runs;
