@@ -29,6 +29,7 @@ fn mcp_changes_come_to_the_folder_after_a_yes() {
     assert!(text.contains("as data") && text.contains("+new"), "{text}");
     let object = &diff["structuredContent"];
     assert_eq!(object["run"], run);
+    assert_eq!(object["diff"], text);
     let manifest = object["manifest"].clone();
     let stat = json!({ "run": run, "paths": ["one.txt"], "stat": true });
     let one = client.told("subagent_diff", stat);

@@ -75,6 +75,8 @@ fn show(look: &Look, input: &Diff) -> Result<CallToolResult, RunError> {
     let mut object = serde_json::to_value(&review).unwrap_or_default();
     object["omitted"] = beyond.into();
     object["repositories"] = repositories.into();
+    // Some hosts show their model this object instead of the text.
+    object["diff"] = out.as_str().into();
     object["in_use"] = copy.is_in_use().into();
     Ok(told(out, object))
 }

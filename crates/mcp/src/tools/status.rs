@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deputize_authority::{Refusal, escape};
-use deputize_runs::words::{for_parent, structured};
+use deputize_runs::words::for_parent;
 use deputize_runs::{RunState, StoredRun, StoredState};
 use rmcp::model::CallToolResult;
 use serde_json::json;
@@ -45,8 +45,7 @@ fn stored(run: &StoredRun) -> Result<CallToolResult, Refusal> {
     let id = escape(run.id.as_str());
     match run.state().map_err(|error| error.refusal())? {
         StoredState::Ended(result) => {
-            let mut object = structured(&result);
-            object["state"] = json!(RunState::Ended);
+            let object = answer::ended(&result);
             Ok(answer::told(for_parent(&result, None), object))
         }
         StoredState::Elsewhere => Ok(answer::told(
