@@ -287,6 +287,40 @@ mod tests {
         }
     }
 
+    /// D4, N5: without a price cost isn't limited until somebody says what a turn cost; then it is, beside
+    /// tokens, and each turn is expected to cost what the dearest one did.
+    #[test]
+    fn d4_a_reported_cost_limits_from_then_on() {
+        let mut meter = Meter::new(budget(), None);
+        assert_eq!(meter.limit(Dimension::CostMicros), None);
+        assert!(!meter.knows_cost());
+        let turn = |meter: &Meter| {
+            let cost = meter.expected_cost(Usage::NONE);
+            Amounts::NONE.with(Dimension::CostMicros, cost)
+        };
+        for cost in [30, 10] {
+            let reservation = meter.reserve(turn(&meter)).unwrap();
+            meter.hear_cost(cost);
+            meter.settle(
+                reservation,
+                &Amounts::NONE.with(Dimension::CostMicros, cost),
+            );
+        }
+        assert_eq!(meter.limit(Dimension::CostMicros), Some(100));
+        assert_eq!(meter.limit(Dimension::Tokens), Some(1000));
+        assert_eq!(meter.expected_cost(Usage::NONE), 30);
+        let _two = [(); 2].map(|()| meter.reserve(turn(&meter)).unwrap());
+        let refused = meter.reserve(turn(&meter)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "cost_micros: 100 of 100 used, 30 more asked"
+        );
+        // A price that is known says more than what was reported.
+        let mut meter = Meter::new(budget(), Some(PRICE));
+        meter.hear_cost(30);
+        assert_eq!(meter.expected_cost(Usage::NONE), 0);
+    }
+
     #[test]
     fn a_reservation_is_all_or_nothing() {
         let mut meter = Meter::new(budget(), None);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp_client::{Client, asking, refusal};
+use crate::mcp_client::{Client, REVISION, asking, refusal};
 use crate::scene::{call, events, only_run, project, runs, say, script};
 
 /// A turn that answers after an hour, so that a run goes on until somebody ends it.
@@ -134,6 +134,67 @@ fn mcp_several_runs_go_on_at_once_and_a_fifth_is_refused() {
         assert_eq!(ended["status"], "cancelled");
     }
     assert_eq!(runs(&env).len(), 4);
+}
+
+/// S7: what begins within a minute is counted as the person configured it, whatever has ended since.
+#[test]
+fn mcp_spawns_of_a_minute_are_counted() {
+    let env = project();
+    let folder = env.configuration().join("deputize");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), "[runs]\nper_minute = 2\n").unwrap();
+    env.give();
+    let model = script(&env, &json!({ "turns": [say("Done.")] }));
+    let mut client = Client::begin(&env, &[], &json!({}));
+    let task = |number: usize| {
+        let mut task = look(&model);
+        task["prompt"] = json!(format!("Task {number}."));
+        task
+    };
+    for number in 0..2 {
+        let ended = client.told("subagent", task(number));
+        assert_eq!(ended["status"], "ok");
+    }
+    let third = client.refused("subagent", task(2));
+    assert_eq!(third["code"], "too_many_spawns");
+    assert!(third["reason"].as_str().unwrap().contains('2'), "{third}");
+    assert!(
+        third["fix"].as_str().unwrap().contains("per_minute"),
+        "{third}"
+    );
+    assert_eq!(runs(&env).len(), 2);
+}
+
+/// S10: what stands in the environment of a host, its session and its keys among it, reaches no command.
+#[test]
+fn mcp_the_environment_of_a_host_reaches_no_child() {
+    let env = project();
+    let model = script(
+        &env,
+        &json!({ "turns": [call("bash", json!({ "command": "env" })), say("Done.")] }),
+    );
+    let names = [
+        "PI_SESSION_ID",
+        "PI_SESSION_FILE",
+        "PI_PROVIDER",
+        "PI_MODEL",
+        "PI_REASONING_LEVEL",
+        "ANTHROPIC_API_KEY",
+        "CLAUDECODE",
+    ];
+    let mut call = env.call(["mcp", "--allow", "shell"]);
+    for name in names {
+        call = call.env(name, "of-the-host");
+    }
+    let mut client = Client::of(call);
+    client.hello(REVISION, &json!({}));
+    client.told("subagent", json!({ "prompt": "Go.", "model": model }));
+    let heard = std::fs::read_to_string(only_run(&env).join("transcript.json")).unwrap();
+    assert!(heard.contains("PATH="), "{heard}");
+    for name in names {
+        assert!(!heard.contains(name), "{name} in {heard}");
+    }
+    assert!(!heard.contains("of-the-host"), "{heard}");
 }
 
 /// D9: a chain hands each answer on as data, and tells of all its steps.
