@@ -132,6 +132,38 @@ fn n5_mcp_a_model_of_the_client_is_named_by_a_hint() {
     assert_eq!(result["model"], "host:small");
 }
 
+/// N5, D6: a name is only a hint: where another model answers, or another one than before, that is an event
+/// and stands in the ledger.
+#[test]
+fn n5_mcp_another_model_than_before_is_an_event() {
+    let env = project();
+    let (mut client, id) = begin(&env, &[], Some("host:small"));
+    for (model, number) in [("big-1", 1), ("big-1", 2), ("small-2", 3)] {
+        let turn = client.turn();
+        let path = format!("src/{number}");
+        let mut answer = calls(&path, "ls", json!({ "path": path }));
+        answer["model"] = json!(model);
+        client.reply(&turn, answer);
+    }
+    let turn = client.turn();
+    let mut last = says("Done.");
+    last["model"] = json!("small-2");
+    client.reply(&turn, last);
+    client.result(id);
+    let told: Vec<String> = events(&only_run(&env))
+        .iter()
+        .filter(|event| event["data"]["code"] == "model_substituted")
+        .map(|event| event["data"]["message"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "the host answers with `big-1` in place of `small`",
+            "the host answers with `small-2` in place of `big-1`",
+        ]
+    );
+}
+
 /// N5: a host that reports nothing has its tokens estimated, and that is said.
 #[test]
 fn n5_mcp_without_usage_tokens_are_estimated_and_said_to_be() {

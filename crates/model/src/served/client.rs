@@ -1,7 +1,9 @@
 //! The host's model as a client of the loop.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use deputize_authority::escape;
 
 use super::sampling::{self, Answer};
 use super::{HostFault, ModelHost};
@@ -19,6 +21,8 @@ pub struct ServedModel {
     host: Arc<dyn ModelHost>,
     /// Whether it was told that tokens are estimated.
     told: AtomicBool,
+    /// The model that answered last, as the host names it.
+    last: Mutex<Option<String>>,
 }
 
 impl ServedModel {
@@ -29,7 +33,27 @@ impl ServedModel {
             name,
             host,
             told: AtomicBool::new(false),
+            last: Mutex::default(),
         }
+    }
+
+    /// Tells where another model answers than was asked for, or than answered before (D6): a name is only
+    /// a hint to a host, and a person may choose another model there in the middle of a run.
+    fn hear_model(&self, model: &str, watch: &dyn Watch) {
+        let last = {
+            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            last.replace(model.to_owned())
+        };
+        let wanted = match (&last, &self.name) {
+            (Some(last), _) if last != model => last.as_str(),
+            (None, ModelName::Host(Some(wanted))) if !model.contains(wanted.as_str()) => wanted,
+            _ => return,
+        };
+        let (model, wanted) = (escape(model), escape(wanted));
+        watch.notice(
+            "model_substituted",
+            format!("the host answers with `{model}` in place of `{wanted}`"),
+        );
     }
 }
 
@@ -54,6 +78,7 @@ impl ModelClient for ServedModel {
             let answer = self.host.sample(asked.params, &alive).await;
             let answer = answer.map_err(fault)?;
             let turn = Answer(&answer).turn(&self.name, estimate)?;
+            self.hear_model(&turn.model, watch);
             if turn.usage_source == UsageSource::Estimated
                 && !self.told.swap(true, Ordering::Relaxed)
             {
