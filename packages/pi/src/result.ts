@@ -24,6 +24,7 @@ export interface Answer {
   receipt?: Record<string, unknown>;
   error?: { code: string; field: string; reason: string; fix: string };
   runs?: Answer[];
+  chain?: { steps: number; began: number; over: boolean };
   now?: {
     gauges?: { dimension: string; used: number; limit: number | null }[];
     silent_ms?: number;

@@ -106,30 +106,46 @@ export class Tools {
     }
   }
 
-  /** A run that takes longer than an answer is waited for: Pi gives a call all the time that it needs. */
+  /** What takes longer than an answer is waited for: Pi gives a call all the time that it needs. */
   async #follow(
     first: CallToolResult,
     signal: AbortSignal | undefined,
     told: ((text: string) => void) | undefined,
   ): Promise<CallToolResult> {
-    const run = going(first);
-    if (run === undefined) return first;
-    const stop = () => void this.link.call("subagent_stop", { run }).catch(() => {});
+    if (!goesOn(first)) return first;
+    const { run, runs = [], chain } = objectOf(first);
+    const named = runs.flatMap((one) => one.run ?? []);
+    // Of a chain any run tells of all; of several side by side each tells of itself.
+    const watched = run !== undefined ? [run] : chain !== undefined ? named.slice(-1) : named;
+    const stop = () => {
+      for (const id of [run ?? [], named].flat()) {
+        void this.link.call("subagent_stop", { run: id }).catch(() => {});
+      }
+    };
     signal?.addEventListener("abort", stop, { once: true });
     try {
-      for (;;) {
-        const answer = await this.link.call("subagent_status", { run, wait: WAIT });
-        signal?.throwIfAborted();
-        if (going(answer) === undefined) return answer;
-        told?.(oneLine(textOf(answer)));
-      }
+      const ends = await Promise.all(watched.map((id) => this.#end(id, signal, told)));
+      return ends.length === 1 && ends[0] !== undefined ? ends[0] : together(ends);
     } finally {
       signal?.removeEventListener("abort", stop);
     }
   }
 
+  async #end(
+    run: string,
+    signal: AbortSignal | undefined,
+    told: ((text: string) => void) | undefined,
+  ): Promise<CallToolResult> {
+    for (;;) {
+      const answer = await this.link.call("subagent_status", { run, wait: WAIT });
+      signal?.throwIfAborted();
+      if (!goesOn(answer)) return answer;
+      told?.(oneLine(textOf(answer)));
+    }
+  }
+
   #result(answer: CallToolResult): AgentToolResult<Details> & { isError?: boolean } {
-    const object = (answer.structuredContent ?? {}) as Answer;
+    const object = objectOf(answer);
     const usage = this.#usage(object);
     return {
       content: [{ type: "text", text: textOf(answer) }],
@@ -198,12 +214,25 @@ function shown(result: AgentToolResult<unknown>, theme: Theme, expanded: boolean
   return expanded ? text : text.slice(0, 10);
 }
 
-/** The run that goes on, where an answer is the handle of one. */
-function going({ structuredContent }: CallToolResult): string | undefined {
-  const { run, state, runs, elsewhere } = (structuredContent ?? {}) as Answer;
+function objectOf({ structuredContent }: CallToolResult): Answer {
+  return (structuredContent ?? {}) as Answer;
+}
+
+/** Whether something of what an answer tells of goes on. */
+function goesOn(answer: CallToolResult): boolean {
+  const { state, runs, chain, elsewhere } = objectOf(answer);
   const goes = (one: string | undefined) => one === "running" || one === "waiting";
-  if (runs !== undefined) return runs.find((one) => goes(one.state))?.run;
-  return goes(state) && !elsewhere ? run : undefined;
+  if (chain !== undefined) return !chain.over;
+  if (runs !== undefined) return runs.some((one) => goes(one.state));
+  return goes(state) && !elsewhere;
+}
+
+/** The ends of several runs as one answer. */
+function together(ends: CallToolResult[]): CallToolResult {
+  return {
+    content: [{ type: "text", text: ends.map(textOf).join("\n") }],
+    structuredContent: { runs: ends.map(objectOf) },
+  };
 }
 
 /** An answer without what only the record needs, or the text has. */

@@ -167,3 +167,49 @@ fn a_killed_pi_leaves_no_process_and_loses_nothing() {
     let diff = pi.deputize(&["diff", run["run"].as_str().unwrap()]);
     assert!(diff.contains("+half done"), "{diff}");
 }
+
+/// H3: a program that stops answering in the middle of a call is ended, its runs with it, and the call says so.
+#[test]
+fn a_program_that_falls_silent_is_given_up() {
+    let (_script, pi) = working();
+    let mut rpc = pi.rpc(&[]);
+    let below = under_way(&mut rpc);
+    let silent = Pid::from_raw(server(rpc.id()).cast_signed()).unwrap();
+    kill_process(silent, Signal::STOP).unwrap();
+    let result = rpc.called("subagent");
+    assert_eq!(code(&result), "program_lost", "{result}");
+    assert!(text(&result).contains("no sign of life"), "{result}");
+    gone(&below);
+    rpc.settled();
+    rpc.end();
+}
+
+/// H3, D9: a new session has a program of its own; the old one's runs ended with the old session, in order.
+#[test]
+fn a_new_session_has_a_program_of_its_own() {
+    let script = Script::of(&json!([say("MAX_WEIGHT is 31,500 g.")]));
+    let read_only = json!({ "preset": "read-only" });
+    let again = json!({ "preset": "read-only", "again": true });
+    let pi = Pi::playing([
+        subagent(&script.model(), read_only),
+        Said::text("Done."),
+        subagent(&script.model(), again),
+        Said::text("Done again."),
+    ]);
+    let mut rpc = pi.rpc(&[]);
+    rpc.prompt("What is the limit?");
+    assert_eq!(rpc.called("subagent")["isError"], false);
+    rpc.settled();
+    let first = server(rpc.id());
+    let said = rpc.ask(json!({ "type": "new_session" }));
+    assert_eq!(said["success"], true, "{said}");
+    until("the first program is gone", || {
+        (!alive(first)).then_some(())
+    });
+    rpc.prompt("And now?");
+    let result = rpc.called("subagent");
+    assert_eq!(result["isError"], false, "{result}");
+    assert_ne!(server(rpc.id()), first);
+    rpc.settled();
+    rpc.end();
+}

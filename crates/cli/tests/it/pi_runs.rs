@@ -275,3 +275,58 @@ fn a_person_steers_and_stops_a_run() {
     rpc.settled();
     rpc.end();
 }
+
+/// D9, H2: what isn't done when the program answers is followed to its end: one run, several side by side, and a chain,
+/// whose `{previous}` is data.
+#[test]
+fn what_takes_long_is_followed_to_its_end() {
+    let slow = |text: &str| json!({ "turns": [{ "text": text, "delay_ms": 1_500 }] });
+    let (one, two) = (
+        Script::of(&slow("First.")["turns"]),
+        Script::of(&slow("Second.")["turns"]),
+    );
+    let task = |script: &Script, prompt: &str| json!({ "prompt": prompt, "preset": "read-only", "model": script.model() });
+    let pi = Pi::playing([
+        Said::call("subagent", &task(&one, "Look alone.")),
+        Said::call(
+            "subagent",
+            &json!({ "tasks": [task(&one, "Look."), task(&two, "Look too.")] }),
+        ),
+        Said::call(
+            "subagent",
+            &json!({ "chain": [task(&one, "Look once."), task(&two, "Look after {previous}.")] }),
+        ),
+        Said::text("Done."),
+    ]);
+    let settings = pi.env.configuration().join("deputize/pi.json");
+    std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    std::fs::write(&settings, "{ \"options\": [\"--handle-after\", \"0\"] }").unwrap();
+    pi.env.give();
+    let mut rpc = pi.rpc(&[]);
+    rpc.prompt("Look.");
+    let single = rpc.called("subagent");
+    assert_eq!(
+        single["result"]["details"]["answer"]["status"], "ok",
+        "{single}"
+    );
+    for what in ["side by side", "a chain"] {
+        let result = rpc.called("subagent");
+        let runs = result["result"]["details"]["answer"]["runs"]
+            .as_array()
+            .unwrap();
+        let ended: Vec<_> = runs
+            .iter()
+            .map(|run| (&run["status"], &run["summary"]))
+            .collect();
+        let ok = json!("ok");
+        let (first, second) = (json!("First."), json!("Second."));
+        assert_eq!(ended, [(&ok, &first), (&ok, &second)], "{what}: {result}");
+        let told = text(&result);
+        assert!(
+            told.contains("First.") && told.contains("Second."),
+            "{what}: {told}"
+        );
+    }
+    rpc.settled();
+    rpc.end();
+}
