@@ -1,10 +1,11 @@
 // One file without dependencies: Pi loads an `.mjs` as it is, so that nothing transpiled lies in a
 // folder that others can write, and nothing is installed beside it. The licences of what is in it lie beside it.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const here = import.meta.dirname;
+const here = dirname(fileURLToPath(import.meta.url));
 const about = (folder) => JSON.parse(readFileSync(join(here, folder, "package.json"), "utf8"));
 
 /** What may be in it. */

@@ -7,9 +7,10 @@
 // OUT/index.json says what each file is. The extension depends on exactly the platforms that were packed with it.
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 
-const here = import.meta.dirname;
+const here = dirname(fileURLToPath(import.meta.url));
 const [to, ...programs] = process.argv.slice(2);
 if (to === undefined || programs.length === 0) {
   console.error("usage: node pack.mjs OUT PLATFORM=PROGRAM…");
