@@ -66,7 +66,13 @@ export class Questions {
       return said === NO ? undefined : said;
     });
     this.#before = put.catch(() => {});
-    return put;
+    // One that still waits for its place is taken away as well.
+    const taken = new Promise<never>((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(new Error("the question was taken away")), {
+        once: true,
+      });
+    });
+    return Promise.race([put, taken]);
   }
 }
 

@@ -101,7 +101,7 @@ export class Tools {
       }
       return this.#result(answer);
     } catch (error) {
-      if (signal?.aborted) throw error;
+      if (signal?.aborted) throw new Error("the turn was aborted, and with it what it began");
       return refused(Refusal.from(error));
     }
   }

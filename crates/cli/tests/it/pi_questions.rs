@@ -151,3 +151,24 @@ fn a_single_call_is_asked_about_in_pi() {
     rpc.settled();
     rpc.end();
 }
+
+/// S9: two questions come one after the other; an aborted turn takes both away, the one that waits too.
+#[test]
+fn questions_come_one_by_one_and_go_together() {
+    let script = Script::of(&json!([say("never")]));
+    let mut turn = subagent(&script.model(), json!({ "prompt": "One." }));
+    let other = subagent(&script.model(), json!({ "prompt": "Two." }));
+    turn.calls.extend(other.calls);
+    let pi = Pi::playing([turn, Said::text("never")]);
+    let mut rpc = pi.rpc(&[]);
+    rpc.prompt("Do both.");
+    rpc.dialog();
+    // The agent settles before that is answered.
+    rpc.ask(json!({ "type": "abort" }));
+    assert_eq!(rpc.dialogs(), 1);
+    rpc.end();
+    assert!(
+        crate::scene::runs(&pi.env).is_empty(),
+        "something was started"
+    );
+}
