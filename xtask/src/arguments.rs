@@ -11,6 +11,8 @@ usage: cargo xtask <task>
   bench [--rounds N] [NAME…]
                           ratios beside the anchors that are installed, as a Markdown table
   corpus FILE             scores a labelled corpus of command lines: confusion table, misses, goals
+  fuzz [--seconds N] [--seed N] [CORPUS…]
+                          hostile lines against parsers, analysis and verdict: limits and laws
   pack                    the npm packages of the Pi extension and of this platform's program, in
                           target/pack
   gen [--check]           docs/reference from the program itself (--check: compare only)";
@@ -27,9 +29,24 @@ pub(crate) enum Task {
     Test(Option<String>),
     Bench(BenchOptions),
     Corpus(String),
+    Fuzz(FuzzOptions),
     Pack,
     Generate(Purpose),
 }
+
+/// How long to fuzz, and with what.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FuzzOptions {
+    /// How long.
+    pub(crate) seconds: u64,
+    /// The same seed gives the same lines.
+    pub(crate) seed: u64,
+    /// Corpora beside those of the tree.
+    pub(crate) corpora: Vec<String>,
+}
+
+/// How long it fuzzes when nothing is said.
+const FUZZ_SECONDS: u64 = 60;
 
 /// Whether a missing checker may be built, which takes minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +88,7 @@ impl Task {
             }
             ("bench", words) => bench_options(words).map(Self::Bench),
             ("corpus", [file]) if !file.starts_with('-') => Ok(Self::Corpus((*file).to_owned())),
+            ("fuzz", words) => fuzz_options(words).map(Self::Fuzz),
             ("pack", []) => Ok(Self::Pack),
             ("gen", []) => Ok(Self::Generate(Purpose::Write)),
             ("gen", ["--check"]) => Ok(Self::Generate(Purpose::Compare)),
@@ -104,6 +122,25 @@ fn bench_options(words: &[&str]) -> Result<BenchOptions, String> {
     Ok(options)
 }
 
+fn fuzz_options(words: &[&str]) -> Result<FuzzOptions, String> {
+    let mut options = FuzzOptions {
+        seconds: FUZZ_SECONDS,
+        seed: 1,
+        corpora: Vec::new(),
+    };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut number = || words.next().and_then(|number| number.parse().ok());
+        match *word {
+            "--seconds" => options.seconds = number().ok_or("`--seconds` needs a number")?,
+            "--seed" => options.seed = number().ok_or("`--seed` needs a number")?,
+            flag if flag.starts_with('-') => return Err(format!("no flag is named `{flag}`")),
+            file => options.corpora.push(file.to_owned()),
+        }
+    }
+    Ok(options)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +164,13 @@ mod tests {
             parse("corpus a.jsonl"),
             Ok(Task::Corpus("a.jsonl".to_owned()))
         );
+        let fuzz = FuzzOptions {
+            seconds: 9,
+            seed: 3,
+            corpora: vec!["a.jsonl".to_owned()],
+        };
+        let line = "fuzz --seconds 9 a.jsonl --seed 3";
+        assert_eq!(parse(line), Ok(Task::Fuzz(fuzz)));
         let options = BenchOptions {
             names: vec!["start".to_owned()],
             rounds: 3,
@@ -147,6 +191,8 @@ mod tests {
             "bench --loud",
             "corpus",
             "corpus --all",
+            "fuzz --seconds",
+            "fuzz --for 9",
             "pack x",
             "gen --write",
         ] {

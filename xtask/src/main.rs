@@ -1,4 +1,4 @@
-//! The developer's commands: `cargo xtask check | test | bench | corpus | pack | gen`.
+//! The developer's commands: `cargo xtask check | test | bench | corpus | fuzz | pack | gen`.
 //!
 //! What a person types, CI types too: `.ci/run` calls `check` and `test` and nothing else. Each
 //! command prints what it does, says what it left out and why, and ends with a status that counts.
@@ -18,6 +18,7 @@ mod command;
 mod corpus;
 mod extension;
 mod failure;
+mod fuzz;
 mod generate;
 mod ordinary;
 mod sources;
@@ -59,6 +60,7 @@ fn perform(task: &Task) -> Result<(), Failure> {
         Task::Test(filter) => test::test(&workspace, filter.as_deref()),
         Task::Bench(options) => bench::bench(&workspace, options),
         Task::Corpus(file) => corpus::corpus(&workspace, file),
+        Task::Fuzz(options) => fuzz::fuzz(&workspace, options),
         Task::Pack => extension::pack(&workspace),
         Task::Generate(purpose) => generate::generate(&workspace, *purpose),
     }

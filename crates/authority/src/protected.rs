@@ -180,6 +180,9 @@ pub const MACHINE_STARTUP: &[ProtectedPath] = &[
 /// Names are compared without case: some file systems don't tell `.Git` from `.git`.
 #[must_use]
 pub fn protected_kind(relative: &Path) -> Option<ProtectedKind> {
+    if !may_begin_a_row(relative.as_os_str().as_encoded_bytes()) {
+        return None;
+    }
     row_of(&folded(relative))
 }
 
@@ -207,6 +210,14 @@ pub fn protected_outside(path: &Path, home: Option<&Path>) -> Option<(ProtectedK
     };
     covered(MACHINE_STARTUP, Path::new("/"))
         .or_else(|| home.and_then(|home| covered(HOME_STARTUP, home)))
+}
+
+/// Whether a path may be a row's, by its first character: command lines hold many paths.
+fn may_begin_a_row(path: &[u8]) -> bool {
+    // `git~1` is another name of `.git`; what isn't ASCII may fold to a letter that is.
+    path.first().is_none_or(|first| {
+        matches!(first.to_ascii_lowercase(), b'.' | b'a' | b'c' | b'g' | b'o') || !first.is_ascii()
+    })
 }
 
 fn row_of(text: &str) -> Option<ProtectedKind> {
@@ -277,6 +288,9 @@ mod tests {
             }
             let longer = format!("{}x", row.path);
             assert_eq!(protected_kind(Path::new(&longer)), None, "{longer}");
+        }
+        for row in PROTECTED {
+            assert!(may_begin_a_row(row.path.as_bytes()), "{}", row.path);
         }
         for kind in ProtectedKind::ALL {
             assert!(PROTECTED.iter().any(|row| row.kind == kind), "{kind:?}");

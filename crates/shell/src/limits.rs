@@ -31,6 +31,8 @@ pub const MAX_VALUE: usize = 16 * 1024;
 pub const MAX_VARIABLE: usize = 2 * 1024;
 /// Variables that are known at once, since branches copy them.
 pub const MAX_VARIABLES: usize = 64;
+/// Words that are taken for a command which an unknown program may run: each may be tried several times.
+pub const MAX_TAIL: usize = 128;
 /// Effects that are kept of one line.
 pub const MAX_EFFECTS: usize = 512;
 /// Pieces that a line which can't be parsed is cut into to look for plain danger.

@@ -364,16 +364,19 @@ fn inside(rest: &str) -> Place {
     {
         return Place::Whole;
     }
+    // Where the part begins in the whole.
+    let mut start = 0;
     for (at, part) in parts.iter().enumerate() {
         let is_git = part.eq_ignore_ascii_case(".git")
             || (part.starts_with('.') && glob::is_pattern(part) && glob::matches(part, ".git"));
         if is_git {
             return git_place(&parts[at + 1..]);
         }
-        let from_here = parts[at..].join("/");
-        if let Some(kind) = protected_kind(Path::new(&from_here)) {
+        let from_here = &rest[start..];
+        if let Some(kind) = protected_kind(Path::new(from_here)) {
             return Place::Protected(kind);
         }
+        start += part.len() + 1;
     }
     let name = parts.last().copied().unwrap_or_default();
     if SECRETS.denied(Path::new(rest)).is_some()

@@ -10,6 +10,7 @@ mod bash;
 mod day;
 mod exec;
 mod explain;
+mod fuzz;
 mod git;
 mod hook;
 mod hostile_git;

@@ -100,6 +100,12 @@ impl Machine<'_> {
         before: &mut Before,
         state: &mut State,
     ) {
+        if !is_target(target) {
+            // The parser takes what comes next for the word that isn't there.
+            self.partial("a redirection to nothing");
+            self.act(&rules::opaque::SYNTAX);
+            return;
+        }
         if op == "<<<" {
             let value = self.value(target, state, How::Value);
             if fd <= 0 {
@@ -277,5 +283,15 @@ fn as_input(value: &Field) -> Out {
     match value.known() {
         Some(text) => Out::Known(text.into_owned()),
         None => Out::Unknown(value.taint()),
+    }
+}
+
+/// Whether a redirection's word is one, and no operator or end of line.
+fn is_target(word: &str) -> bool {
+    let mut chars = word.chars();
+    match chars.next() {
+        None => false,
+        Some('<' | '>') => chars.next() == Some('('),
+        Some(first) => !first.is_whitespace() && !";&|()".contains(first),
     }
 }

@@ -33,6 +33,7 @@ mod xargs;
 
 pub(crate) use environment::{environment, is_heeded};
 
+use crate::limits::MAX_TAIL;
 use crate::machine::{Call, Machine, State};
 use crate::rules;
 use crate::value::{Field, Out, Taint};
@@ -159,7 +160,15 @@ pub(crate) fn suspect_tail(machine: &mut Machine<'_>, args: &[Field], state: &St
         };
         let base = text.rsplit('/').next().unwrap_or_default();
         if is_harmful(base) {
-            machine.suspect_call(&args[at..], state);
+            let tail = &args[at..];
+            match tail.len() <= MAX_TAIL {
+                true => machine.suspect_call(tail, state),
+                // Both ends are enough to show plain danger.
+                false => {
+                    let (begin, end) = (&tail[..MAX_TAIL / 2], &tail[tail.len() - MAX_TAIL / 2..]);
+                    machine.suspect_call(&[begin, end].concat(), state);
+                }
+            }
         } else if text.contains(' ') && text.split_whitespace().next().is_some_and(is_harmful) {
             let text = text.into_owned();
             machine.suspect(&text, state);

@@ -258,3 +258,22 @@ fn what_is_followed_in_part_is_not_allowed() {
         Answer::Allow
     );
 }
+
+/// G5: a redirection without its word is no syntax, whatever our parser makes of what follows; the fuzzer
+/// found that a line with one was allowed.
+#[test]
+fn a_redirection_to_nothing_is_not_allowed() {
+    for line in [
+        "ls>",
+        "rm>\n: || true",
+        "( ls>\n)",
+        "ls >;ls",
+        "ls > | cat",
+        "ls < && ls",
+        "ls >> &",
+        "cat <<< ;ls",
+    ] {
+        assert_ne!(answer(line), Answer::Allow, "{line}");
+    }
+    assert_eq!(answer("ls > >(cat)"), Answer::Allow);
+}
