@@ -43,18 +43,23 @@ impl Agreed {
 }
 
 /// How far a yes to a call may reach, by what a command line would do; a line that runs code which it
-/// doesn't hold (a script, a program of the workspace) runs another the next time, for all that anybody
+/// doesn't hold (a script, a build, a program of the workspace) runs another the next time, for all that anybody
 /// can tell (G8). So does one that wasn't understood.
 pub(crate) fn longest_yes(analysis: Option<&Analysis>) -> Scope {
     let Some(analysis) = analysis else {
         return Scope::Run;
     };
     let is_unseen = |what: &What| match what {
-        What::Act(rule) => rule.class == Class::Opaque,
+        What::Act(rule) => matches!(rule.class, Class::Opaque | Class::Package),
         What::Path { role, .. } => *role == Role::Execute,
         What::Run { .. } | What::Network { .. } => false,
     };
-    let is_whole = matches!(analysis.completeness, Completeness::Complete);
+    // A word that comes from a file or a program is another word the next time.
+    let is_literal = analysis
+        .steps
+        .iter()
+        .all(|step| step.literal.iter().all(|literal| *literal));
+    let is_whole = is_literal && matches!(analysis.completeness, Completeness::Complete);
     let mut all = analysis.effects.iter();
     match is_whole && !all.any(|effect| is_unseen(&effect.what)) {
         true => Scope::Run,

@@ -57,6 +57,7 @@ pub use error::CopyError;
 pub use manifest::{Change, ChangeKind, Disposition, Manifest, State};
 pub use observe::Observed;
 pub use rel_path::RelPath;
+pub use snapshot::Sealed;
 pub use sweep::{
     Holds, Policy, Surveyed, Unapplied, clear_leftovers, discard_unmade, discard_unreadable,
 };

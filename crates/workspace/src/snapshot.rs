@@ -24,8 +24,17 @@ use crate::entry::What;
 use crate::error::Doing as _;
 use crate::held::is_placeholder;
 use crate::manifest::{Change, ChangeKind, Disposition, Manifest, State};
-use crate::mirror::{self, Since};
+use crate::mirror::{self, Compared, Since};
 use crate::rel_path::RelPath;
+
+/// What a run wrote to the folder itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    /// Every change, each of which can be undone.
+    pub manifest: Manifest,
+    /// What wasn't kept and isn't there any more as it was: an undo doesn't bring it back.
+    pub unkept: Vec<RelPath>,
+}
 
 impl WorkingCopy {
     /// Whether it is what the folder was before a run wrote to it directly.
@@ -35,7 +44,8 @@ impl WorkingCopy {
     }
 
     /// Whether it still holds all of the folder: the run goes on, or was cut off.
-    pub(crate) fn is_unsealed(&self) -> bool {
+    #[must_use]
+    pub fn is_unsealed(&self) -> bool {
         self.is_snapshot() && !self.journal_path().exists()
     }
 
@@ -45,9 +55,12 @@ impl WorkingCopy {
     /// # Errors
     /// When the folder or what was kept can't be read, or the disk is full: all that was kept is still
     /// there then.
-    pub fn seal(&mut self) -> Result<Manifest, CopyError> {
+    pub fn seal(&mut self) -> Result<Sealed, CopyError> {
+        let mut unkept = Vec::new();
         if self.is_unsealed() {
-            let found = self.since()?;
+            let compared = self.since()?;
+            unkept = compared.unkept;
+            let found = compared.found;
             let manifest = manifest(&found);
             self.keep(&found)?;
             let stage = String::new();
@@ -82,13 +95,14 @@ impl WorkingCopy {
             _ => Ok(()),
         }?;
         self.index = None;
-        self.written()
+        let manifest = self.written()?;
+        Ok(Sealed { manifest, unkept })
     }
 
     /// What the run wrote to the folder and wasn't taken back.
     pub(crate) fn written(&self) -> Result<Manifest, CopyError> {
         if self.is_unsealed() {
-            return Ok(manifest(&self.since()?));
+            return Ok(manifest(&self.since()?.found));
         }
         let net = Journal::read(&self.journal_path())?.applied();
         let net = net.into_iter();
@@ -96,15 +110,18 @@ impl WorkingCopy {
         Ok(manifest(&found.collect::<Vec<_>>()))
     }
 
-    fn since(&self) -> Result<Vec<Since>, CopyError> {
+    fn since(&self) -> Result<Compared, CopyError> {
         let tree = self.tree();
         let kept = Anchor::open(&tree).doing("open what was kept", &tree)?;
         let index = self.index.as_ref().ok_or_else(|| CopyError::Record {
             path: self.folder().join(INDEX),
             why: "it isn't there".to_owned(),
         })?;
-        let found = mirror::since(&self.base()?, &kept, index)?;
-        Ok(without_placeholders(found))
+        let compared = mirror::since(&self.base()?, &kept, index)?;
+        Ok(Compared {
+            found: without_placeholders(compared.found),
+            ..compared
+        })
     }
 
     /// Keeps the old content of what changed.
@@ -146,11 +163,13 @@ fn without_placeholders(found: Vec<Since>) -> Vec<Since> {
         .rev()
         .filter(|one| {
             let holds = used.contains(&one.path);
-            let keeps = one.was.is_none()
-                && one
-                    .is
-                    .as_ref()
-                    .is_some_and(|is| is_placeholder(&one.path, is.what, is.size, holds));
+            // Of another boundary, it may have been there at the beginning and be gone now.
+            let keeps = match (&one.was, &one.is) {
+                (None, Some(one_side)) | (Some(one_side), None) => {
+                    is_placeholder(&one.path, one_side.what, one_side.size, holds)
+                }
+                _ => false,
+            };
             if !keeps {
                 used.extend(one.path.folder());
             }

@@ -25,7 +25,9 @@ pub enum Holds {
     Nothing,
     /// Changes that were applied, and what an undo needs.
     Applied,
-    /// Changes that weren't applied.
+    /// What a run wrote to the folder itself can be undone with it, and with nothing else.
+    Undo,
+    /// Changes that weren't applied; of a run that was cut off, all that the folder was.
     Unapplied,
     /// It couldn't be looked at, so it may hold anything.
     Unknown,
@@ -71,7 +73,7 @@ impl Policy {
     #[must_use]
     pub fn choose(&self, copies: &[Surveyed]) -> Vec<usize> {
         let removable = |copy: &Surveyed| match copy.holds {
-            Holds::Nothing | Holds::Applied => true,
+            Holds::Nothing | Holds::Applied | Holds::Undo => true,
             Holds::Unapplied | Holds::Unknown => self.unapplied == Unapplied::Remove,
         };
         let by_age = |copy: &Surveyed| match (self.older_than, self.keep_bytes) {
@@ -137,6 +139,8 @@ impl WorkingCopy {
     pub fn survey(run: &Path, now: SystemTime) -> Result<Surveyed, CopyError> {
         let folder = run.join(FOLDER);
         let holds = Self::open(run).and_then(|mut copy| match copy.state()? {
+            _ if copy.is_unsealed() => Ok(Holds::Unapplied),
+            CopyState::Applied if copy.is_snapshot() => Ok(Holds::Undo),
             CopyState::Applied => Ok(Holds::Applied),
             CopyState::PartlyApplied | CopyState::Unfinished => Ok(Holds::Unapplied),
             CopyState::Unapplied => Ok(match copy.changes()?.is_empty() {

@@ -80,6 +80,7 @@ fn words(swept: &[Swept], how: Sweep) {
                 (Fate::Removed, Sweep::Remove) => "applied; stays, can't be undone any more",
                 _ => "applied; can be undone",
             },
+            Holds::Undo => "undoes what was written to the folder",
             Holds::Unapplied => "unapplied changes",
             Holds::Unknown => "unreadable",
         };

@@ -118,12 +118,25 @@ fn show(finished: &Finished, mode: WorkspaceMode, args: &Run) {
     }
 }
 
+/// Opens what is a file, and nothing that would be waited for.
+fn regular_file(path: &str) -> std::io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.read(true).custom_flags(nonblocking).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(std::io::Error::other("it is no file")),
+    }
+}
+
 /// What a model may need from this program: a script's file, and time.
 pub(super) struct Outside;
 
 impl Edge for Outside {
     fn script(&self, path: &str, limit: u64) -> Result<Vec<u8>, String> {
-        let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+        // A parent's model may name it: neither our own input nor a pipe that waits for a writer is read.
+        let file = regular_file(path).map_err(|error| error.to_string())?;
         let mut bytes = Vec::new();
         file.take(limit.saturating_add(1))
             .read_to_end(&mut bytes)

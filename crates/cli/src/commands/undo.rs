@@ -14,6 +14,10 @@ use crate::failure::{self, Voice};
 use crate::output::{error_width, print, print_json};
 use crate::show;
 
+/// What a person should know before they say yes.
+const CUT_OFF: &str = "The run was cut off: whatever changed in the folder since it began is among these, \
+     also what you changed yourself.\n";
+
 /// Paths that are named before the question.
 const LISTED: usize = 40;
 
@@ -24,6 +28,7 @@ pub(crate) fn main(args: &Undo) -> ExitCode {
 
 fn carry(args: &Undo, voice: Voice) -> Result<ExitCode, RunError> {
     let mut taken = take(&args.run, voice)?;
+    let was_cut_off = taken.copy().is_unsealed();
     let plan = taken.plan_undo()?;
     let conflicts = match args.partial {
         true => Conflicts::LeaveOut,
@@ -34,7 +39,11 @@ fn carry(args: &Undo, voice: Voice) -> Result<ExitCode, RunError> {
     }
     if plan.steps() > 0 {
         let asked = format!("Take back {}?", paths(&plan));
-        Consent::of(args.yes).get(&question(&plan), &asked, voice)?;
+        let mut text = question(&plan);
+        if was_cut_off {
+            text.push_str(CUT_OFF);
+        }
+        Consent::of(args.yes).get(&text, &asked, voice)?;
     }
     let outcome = taken.carry_out(&plan, conflicts)?;
     match voice {

@@ -78,7 +78,7 @@ pub(crate) fn refused(outcome: &Outcome, code: &str) {
 
 /// A command that does what it should, and has nothing to say that a test looks at.
 #[track_caller]
-fn well(env: &TestEnv, arguments: &[&str]) {
+pub(crate) fn well(env: &TestEnv, arguments: &[&str]) {
     let outcome = env.run(arguments);
     assert_eq!(outcome.code(), Some(0), "{outcome}");
 }

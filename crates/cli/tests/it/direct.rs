@@ -1,12 +1,13 @@
 //! Runs that write to the folder itself, looked at and taken back (C3, C4).
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use deputize_testkit::{SmallDisk, TestEnv, until};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::copies::{ordinary, project, refused, snapshot};
+use crate::copies::{ordinary, project, refused, snapshot, well};
 use crate::scene::{call, events, only_run, parsed, say, script, texts};
 
 const DIRECT: [&str; 5] = ["run", "--workspace", "direct", "--allow", "shell,write"];
@@ -110,6 +111,39 @@ fn what_a_killed_run_wrote_is_taken_back() {
         (outcome.code() == Some(0)).then_some(())
     });
     assert_eq!(snapshot(&env), before);
+}
+
+/// C4: what a run closed to its owner could be anything: nothing of what was kept goes, not by a sweep
+/// either, and the undo does its work once it can be read.
+#[test]
+fn what_a_run_closed_is_not_given_up() {
+    for closing in [
+        "chmod 000 d",
+        "chmod 000 d/x",
+        "mkdir n; echo n > n/n; chmod 000 n",
+    ] {
+        let Some(env) = ordinary() else { return };
+        env.lay(|tree| {
+            tree.file("d/x", "precious\n");
+        });
+        let before = snapshot(&env);
+        let (run, result) = after(&env, &format!("echo evil > d/x; {closing}"));
+        let warnings = texts(&result["warnings"]).join("\n");
+        assert!(warnings.contains("can't be read any more"), "{warnings}");
+        refused(
+            &env.run(["undo", &run, "--yes", "--json"]),
+            "unreadable_now",
+        );
+        well(&env, &["gc"]);
+        for (name, mode) in [("d", 0o755), ("d/x", 0o644), ("n", 0o755)] {
+            let path = env.workspace().join(name);
+            if path.exists() {
+                fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+            }
+        }
+        well(&env, &["undo", &run, "--yes"]);
+        assert_eq!(snapshot(&env), before, "{closing}");
+    }
 }
 
 /// C4: nothing is kept where nothing was changed, and what was kept goes with a word about what stays.

@@ -201,13 +201,15 @@ fn without_a_terminal_nobody_is_asked() {
 #[test]
 fn a_script_is_never_agreed_to_for_the_run() {
     let env = project();
-    own_rules(&env, &RULES.replace("touch", "sh"));
+    let rules = ["sh", "cat"].map(|name| RULES.replace("touch", name));
+    own_rules(&env, &rules.join("\n"));
     let bash = |command: &str| call("bash", json!({ "command": command }));
     let turns = [
         bash("echo 'echo one' > run.sh"),
         bash("sh run.sh"),
         bash("echo 'echo two' > run.sh"),
         bash("sh run.sh"),
+        bash("cat $(head -n 1 run.sh)"),
         say("Done."),
     ];
     let model = script(&env, &json!({ "turns": turns }));
@@ -215,7 +217,7 @@ fn a_script_is_never_agreed_to_for_the_run() {
         .call(["run", "--allow", "shell", "--model", &model, "Go."])
         .into_command();
     let mut terminal = Terminal::start(command, SCREEN);
-    for call in ["call #2.", "call #4."] {
+    for call in ["call #2.", "call #4.", "call #5."] {
         terminal.until_shown(call).until_shown(PROMPT);
         assert!(!terminal.screen().contains("[r]"), "{}", terminal.screen());
         terminal.press(b"r\n");
@@ -227,5 +229,5 @@ fn a_script_is_never_agreed_to_for_the_run() {
         .map(|(call, answer, _, scope)| (call, answer, scope))
         .collect();
     let yes = |call| (call, "yes".to_owned(), "once".to_owned());
-    assert_eq!(scopes, [yes(2), yes(4)]);
+    assert_eq!(scopes, [yes(2), yes(4), yes(5)]);
 }

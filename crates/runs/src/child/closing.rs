@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use deputize_agent::{RunResult, State};
 use deputize_ledger::{Asked, Ledger, Receipt, RunFinished};
-use deputize_workspace::CopyKind;
+use deputize_workspace::{CopyKind, RelPath};
 
 use super::Child;
 use super::ground::RunCopy;
@@ -40,7 +40,10 @@ impl Last<'_> {
     pub(super) async fn see_changes(&mut self, copy: &RunCopy, result: &mut RunResult) {
         let is_direct = copy.record().kind == CopyKind::Snapshot;
         let manifest = match is_direct {
-            true => copy.seal().await,
+            true => copy.seal().await.map(|sealed| {
+                result.warnings.extend(unkept(&sealed.unkept));
+                sealed.manifest
+            }),
             false => copy.changes().await,
         };
         let manifest = match manifest {
@@ -48,7 +51,7 @@ impl Last<'_> {
             Err(error) => {
                 let why = error.refusal().reason;
                 let what = match is_direct {
-                    true => "what the folder was before is kept, and can't be compared with it",
+                    true => "what they are isn't known yet, and `deputize undo` looks again",
                     false => "the copy can't be read, and is kept",
                 };
                 result.warnings.push(format!("changes: {what}: {why}"));
@@ -143,4 +146,22 @@ impl Last<'_> {
             ));
         }
     }
+}
+
+/// Paths that are named in a warning.
+const NAMED: usize = 8;
+
+/// Says what an undo won't bring back.
+fn unkept(paths: &[RelPath]) -> Option<String> {
+    let more = paths.len().saturating_sub(NAMED);
+    let mut named: Vec<String> = paths.iter().take(NAMED).map(RelPath::text).collect();
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    (!paths.is_empty()).then(|| {
+        format!(
+            "changes: these weren't kept (ignored, or not to be read), so no undo brings them back: {}",
+            named.join(", ")
+        )
+    })
 }

@@ -336,7 +336,7 @@ impl RunCopy {
     }
 
     /// Ends a snapshot: what the run wrote, from now on to be undone.
-    pub(super) async fn seal(&self) -> Result<Manifest, RunError> {
+    pub(super) async fn seal(&self) -> Result<deputize_workspace::Sealed, RunError> {
         let copy = self.clone();
         blocking(move || copy.lock().seal()).await
     }

@@ -1,6 +1,6 @@
 //! What a mirror was made of: each entry as the person's folder had it and as the copy got it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::CopyError;
-use crate::entry::{Seen, Stamp};
+use crate::entry::{Seen, Stamp, What};
 use crate::error::Doing as _;
 use crate::limits::RECORD_BYTES;
 use crate::rel_path::RelPath;
@@ -38,6 +38,7 @@ enum Line {
     /// An entry that isn't in the copy.
     Left {
         path: RelPath,
+        seen: Seen,
     },
     /// The index is whole; what the copy's file system said the time was.
     Made {
@@ -45,12 +46,27 @@ enum Line {
     },
 }
 
+/// An entry that isn't in the copy, as it was when that was made.
+#[derive(Debug)]
+pub(crate) struct Left(Seen);
+
+impl Left {
+    /// Whether it is still there: a folder as that one folder, whatever is in it now; anything else
+    /// untouched.
+    pub(crate) fn is_still(&self, now: &Seen) -> bool {
+        match self.0.what {
+            What::Folder => now.what == What::Folder && now.inode == self.0.inode,
+            _ => now.stamp() == self.0.stamp() && now.mode == self.0.mode,
+        }
+    }
+}
+
 /// The index in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     entries: HashMap<RelPath, Copied>,
     contents: HashMap<RelPath, Vec<OsString>>,
-    left: HashSet<RelPath>,
+    left: BTreeMap<RelPath, Left>,
     made: i64,
 }
 
@@ -75,8 +91,8 @@ impl Index {
             }
             match serde_json::from_slice(&line).map_err(|error| broken(&error.to_string()))? {
                 Line::Entry { path, entry } => index.insert(path, entry),
-                Line::Left { path } => {
-                    index.left.insert(path);
+                Line::Left { path, seen } => {
+                    index.left.insert(path, Left(seen));
                 }
                 Line::Made { at } => {
                     index.made = at;
@@ -103,9 +119,14 @@ impl Index {
         self.contents.get(folder).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether an entry was left out of the copy.
-    pub(crate) fn is_left(&self, path: &RelPath) -> bool {
-        self.left.contains(path)
+    /// An entry that was left out of the copy, as it was.
+    pub(crate) fn left_as(&self, path: &RelPath) -> Option<&Left> {
+        self.left.get(path)
+    }
+
+    /// Every entry that was left out of the copy.
+    pub(crate) fn left(&self) -> impl Iterator<Item = &RelPath> {
+        self.left.keys()
     }
 
     /// Whether the folder's own entry is exactly what it was when it was copied.
@@ -140,9 +161,9 @@ impl Writer {
         self.line(&Line::Entry { path, entry })
     }
 
-    pub(super) fn left(&mut self, path: &RelPath) -> Result<(), CopyError> {
+    pub(super) fn left(&mut self, path: &RelPath, seen: Seen) -> Result<(), CopyError> {
         let path = path.clone();
-        self.line(&Line::Left { path })
+        self.line(&Line::Left { path, seen })
     }
 
     fn line(&mut self, line: &Line) -> Result<(), CopyError> {

@@ -112,11 +112,16 @@ impl Work<'_> {
                 return Err(too_large(format!("more than {MIRROR_ENTRIES} entries")).into());
             }
             match seen.what {
-                What::Folder if rules.ignore(&path, seen.what) => self.leave(path, "ignored")?,
+                What::Folder if rules.ignore(&path, seen.what) => {
+                    self.leave(path, seen, "ignored")?
+                }
                 What::Folder => self.folder(from, to, name, &path, seen, rules, depth)?,
                 What::File => self.file(from, to, name, &path, seen)?,
                 What::Link => self.link(from, to, name, &path, seen)?,
-                What::Fifo | What::Socket | What::Device => self.leave(path, seen.what.name())?,
+                What::Fifo | What::Socket | What::Device => {
+                    let what = seen.what.name();
+                    self.leave(path, seen, what)?;
+                }
             }
         }
         Ok(())
@@ -145,11 +150,11 @@ impl Work<'_> {
         depth: usize,
     ) -> Result<(), CopyError> {
         if depth >= DEPTH {
-            return self.leave(path.clone(), "too deep");
+            return self.leave(path.clone(), seen, "too deep");
         }
         let inner = below(from, Path::new(name), OFlags::RDONLY | OFlags::DIRECTORY);
         let Ok(inner) = inner else {
-            return self.leave(path.clone(), "unreadable folder");
+            return self.leave(path.clone(), seen, "unreadable folder");
         };
         mkdirat(to, name, Mode::RWXU).doing("copy the folder", path.as_path())?;
         let copy = below(to, Path::new(name), OFlags::RDONLY | OFlags::DIRECTORY)
@@ -172,7 +177,7 @@ impl Work<'_> {
     ) -> Result<(), CopyError> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let Ok(source) = below(from, Path::new(name), flags) else {
-            return self.leave(path.clone(), "unreadable file");
+            return self.leave(path.clone(), seen, "unreadable file");
         };
         let mut source = File::from(source);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -244,8 +249,8 @@ impl Work<'_> {
         self.index.entry(path, copied)
     }
 
-    fn leave(&mut self, path: RelPath, why: &'static str) -> Result<(), CopyError> {
-        self.index.left(&path)?;
+    fn leave(&mut self, path: RelPath, seen: Seen, why: &'static str) -> Result<(), CopyError> {
+        self.index.left(&path, seen)?;
         self.made.left_out_count += 1;
         if self.made.left_out.len() < NAMED {
             self.made.left_out.push((path, why));

@@ -10,4 +10,4 @@ pub(crate) use checkout::index;
 pub(crate) use compare::differences;
 pub(crate) use index::Index;
 pub(crate) use make::{Ignored, make};
-pub(crate) use since::{Since, since};
+pub(crate) use since::{Compared, Since, since};

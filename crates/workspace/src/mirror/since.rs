@@ -4,9 +4,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use deputize_authority::Refusal;
 use rustix::fs::OFlags;
 
 use super::index::{Copied, Index};
@@ -30,14 +32,25 @@ pub(crate) struct Since {
     pub(crate) is: Option<State>,
 }
 
-/// Every path of a folder that isn't as it was kept, in their order.
-pub(crate) fn since(live: &Anchor, kept: &Anchor, index: &Index) -> Result<Vec<Since>, CopyError> {
+/// What became of a folder since it was kept.
+#[derive(Debug, Default)]
+pub(crate) struct Compared {
+    /// Every path that isn't as it was, in their order.
+    pub(crate) found: Vec<Since>,
+    /// What wasn't kept and isn't there any more as it was.
+    pub(crate) unkept: Vec<RelPath>,
+}
+
+/// Compares a folder with what was kept of it. What can't be read could be anything, so it ends the
+/// comparison: nothing of what was kept may go then.
+pub(crate) fn since(live: &Anchor, kept: &Anchor, index: &Index) -> Result<Compared, CopyError> {
     let mut walk = Walk {
         kept,
         index,
         entries: 0,
         left: MANIFEST_BYTES,
         found: Vec::new(),
+        unkept: index.left().cloned().collect(),
     };
     let top = RelPath::top();
     let handle = live
@@ -46,16 +59,21 @@ pub(crate) fn since(live: &Anchor, kept: &Anchor, index: &Index) -> Result<Vec<S
     let rules = Rules::default().inside(kept, &top);
     walk.folder(&handle, &top, &rules, 0)?;
     walk.found.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(walk.found)
+    Ok(Compared {
+        found: walk.found,
+        unkept: walk.unkept.into_iter().collect(),
+    })
 }
 
 struct Walk<'a> {
     kept: &'a Anchor,
     index: &'a Index,
     entries: usize,
-    /// Bytes that are still read.
+    /// Bytes of new files that are still read.
     left: u64,
     found: Vec<Since>,
+    /// What wasn't kept and wasn't met as it was.
+    unkept: BTreeSet<RelPath>,
 }
 
 impl Walk<'_> {
@@ -73,10 +91,14 @@ impl Walk<'_> {
             let Some(seen) = seen else { continue };
             self.entries += 1;
             if self.entries > ENTRIES {
-                return Err(super::make::too_large(format!("more than {ENTRIES} entries")).into());
+                return Err(too_many().into());
             }
-            if !self.index.is_left(&path) {
-                self.entry(handle, name, path, &seen, rules, depth)?;
+            match self.index.left_as(&path) {
+                None => self.entry(handle, name, path, &seen, rules, depth)?,
+                Some(as_it_was) if as_it_was.is_still(&seen) => {
+                    self.unkept.remove(&path);
+                }
+                Some(_) => {}
             }
         }
         let here: BTreeSet<&OsStr> = listed.iter().map(OsString::as_os_str).collect();
@@ -104,8 +126,17 @@ impl Walk<'_> {
         if copied.is_none() && is_folder && rules.ignore(&path, seen.what) {
             return Ok(());
         }
+        // A pipe that the run made has nothing that could be kept or compared: it stays.
+        let is_special = matches!(seen.what, What::Fifo | What::Socket | What::Device);
+        if copied.is_none() && is_special {
+            return Ok(());
+        }
         let inner = match is_folder && depth < DEPTH {
-            true => below(handle, Path::new(name), OFlags::RDONLY | OFlags::DIRECTORY).ok(),
+            true => {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+                let opened = below(handle, Path::new(name), flags);
+                Some(opened.map_err(|error| unread(error, &path))?)
+            }
             false => None,
         };
         let untouched = copied.is_some_and(|copied| match is_folder {
@@ -114,7 +145,7 @@ impl Walk<'_> {
         });
         if !untouched {
             let was = copied.map(|copied| self.was(&path, copied)).transpose()?;
-            let is = Some(self.is(handle, name, &path, seen)?);
+            let is = Some(self.is(handle, name, &path, seen, was.is_none())?);
             if was != is {
                 let path = path.clone();
                 self.found.push(Since { path, was, is });
@@ -161,7 +192,7 @@ impl Walk<'_> {
         let folder = self.kept.folder(&path.folder().unwrap_or_default());
         let state = folder.and_then(|folder| {
             let seen = look(&folder, path.name())?;
-            let seen = seen.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound))?;
+            let seen = seen.ok_or_else(|| std::io::Error::from(ErrorKind::NotFound))?;
             state_of(&folder, path.name(), &seen)
         });
         let state = state.doing("read what was kept of", path.as_path())?;
@@ -178,9 +209,11 @@ impl Walk<'_> {
         name: &OsStr,
         path: &RelPath,
         seen: &Seen,
+        is_new: bool,
     ) -> Result<State, CopyError> {
-        // Holes are read like anything else, so the size counts, not what is on the disk.
-        if seen.what == What::File && seen.size > self.left {
+        // Holes are read like anything else, so the size counts, not what is on the disk. What was kept
+        // is compared whatever it takes, or a run could make so much that nothing is taken back.
+        if is_new && seen.what == What::File && seen.size > self.left {
             return Ok(State {
                 what: seen.what,
                 digest: None,
@@ -188,10 +221,44 @@ impl Walk<'_> {
                 mode: seen.permissions(),
             });
         }
-        self.left -= match seen.what {
-            What::File => seen.size,
-            _ => 0,
-        };
-        state_of(handle, name, seen).doing("read", path.as_path())
+        if is_new && seen.what == What::File {
+            self.left -= seen.size;
+        }
+        let state = state_of(handle, name, seen).doing("read", path.as_path())?;
+        match state.what == What::File && state.digest.is_none() {
+            true => Err(unread(ErrorKind::PermissionDenied.into(), path)),
+            false => Ok(state),
+        }
     }
+}
+
+/// Why a path ends the comparison.
+fn unread(error: std::io::Error, path: &RelPath) -> CopyError {
+    if error.kind() != ErrorKind::PermissionDenied {
+        return CopyError::Step {
+            doing: "read",
+            path: path.as_path().to_owned(),
+            source: error,
+        };
+    }
+    Refusal::new(
+        "unreadable_now",
+        "workspace",
+        format!(
+            "`{}` can't be read any more, so nobody can tell what became of it; all that the folder \
+             was is kept",
+            path.shown()
+        ),
+        "`chmod -R u+rwX` it, and try again",
+    )
+    .into()
+}
+
+fn too_many() -> Refusal {
+    Refusal::new(
+        "too_many_entries",
+        "workspace",
+        format!("the folder has more than {ENTRIES} entries now; all that it was is kept"),
+        "remove what the run made by hand, and try again",
+    )
 }

@@ -135,7 +135,7 @@ proptest! {
         let before = scene.snapshot();
         perform(&scene.base, &then);
         let changed = scene.snapshot() != before;
-        let sealed = scene.copy().seal().unwrap();
+        let sealed = scene.copy().seal().unwrap().manifest;
         prop_assert_eq!(!sealed.is_empty(), changed);
         if changed {
             scene.undo();

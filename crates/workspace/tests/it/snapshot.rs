@@ -51,7 +51,7 @@ fn what_a_run_wrote_directly_is_taken_back_as_one_change() {
     let scene = project();
     let before = scene.snapshot();
     run(&scene, WORK);
-    let sealed = scene.copy().seal().unwrap();
+    let sealed = scene.copy().seal().unwrap().manifest;
     let told: Vec<String> = sealed.changes.iter().map(tell).collect();
     assert_eq!(
         told,
@@ -99,7 +99,7 @@ fn a_killed_run_is_taken_back_too() {
     scene.undo();
     assert_eq!(scene.snapshot(), before);
     scene.person("a", "person");
-    assert!(scene.copy().seal().unwrap().is_empty());
+    assert!(scene.copy().seal().unwrap().manifest.is_empty());
 }
 
 /// C4: what the person changed after the run stays theirs.
@@ -144,13 +144,55 @@ fn it_is_looked_at_and_never_applied() {
 fn what_could_not_be_kept_is_left_alone() {
     let scene = kept(|tree| {
         tree.file("a", "a").fifo("pipe").file("build/x", "x");
-        tree.file(".gitignore", "build\n");
+        tree.file("other/x", "x").fifo("still");
+        tree.file(".gitignore", "build\nother\n");
     });
-    run(&scene, "rm -r pipe build; echo A > a");
+    run(
+        &scene,
+        "rm -r pipe build; ln -s /etc build; rm -r other/x; mkfifo new; echo A > a",
+    );
     assert_eq!(scene.told(), ["modified a apply"]);
+    let sealed = scene.copy().seal().unwrap();
+    let unkept: Vec<String> = sealed
+        .unkept
+        .iter()
+        .map(deputize_workspace::RelPath::text)
+        .collect();
+    assert_eq!(unkept, ["build", "pipe"], "it is said");
     scene.undo();
     assert_eq!(scene.text("a"), "a");
     assert!(!scene.base.join("pipe").exists());
+}
+
+/// C4: what another boundary put there to keep a place free, and took away meanwhile, isn't made.
+#[test]
+fn placeholders_of_others_are_not_made() {
+    let scene = kept(|tree| {
+        tree.file("a", "a").folder(".vscode").file("CLAUDE.md", "");
+    });
+    run(&scene, "rmdir .vscode; rm CLAUDE.md; echo A > a");
+    assert_eq!(scene.told(), ["modified a apply"]);
+    scene.undo();
+    assert!(!scene.base.join(".vscode").exists());
+}
+
+/// C4, C2: a sweep leaves what alone undoes a run, until it is old; what a killed run left stays until it
+/// is named.
+#[test]
+fn a_sweep_leaves_what_undoes_a_run() {
+    use deputize_workspace::{Holds, Policy};
+    let scene = project();
+    run(&scene, "echo A > a");
+    let survey = || WorkingCopy::survey(&scene.run, std::time::SystemTime::now()).unwrap();
+    assert_eq!(survey().holds, Holds::Unapplied);
+    scene.copy().seal().unwrap();
+    assert_eq!(survey().holds, Holds::Undo);
+    assert_eq!(Policy::default().choose(&[survey()]), [0; 0]);
+    let old = Policy {
+        older_than: Some(0),
+        ..Policy::default()
+    };
+    assert_eq!(old.choose(&[survey()]), [0]);
 }
 
 /// C4: a change within the same tick of the clock as the keeping is found by its content.
@@ -167,7 +209,11 @@ fn a_change_at_once_is_found() {
         let of = crate::scene::folder(&base);
         let mut copy = WorkingCopy::create(&place, of, CopyKind::Snapshot).unwrap();
         fs::write(base.join("a"), "new").unwrap();
-        assert_eq!(copy.seal().unwrap().changes.len(), 1, "round {round}");
+        assert_eq!(
+            copy.seal().unwrap().manifest.changes.len(),
+            1,
+            "round {round}"
+        );
     }
     settle(&base);
 }
