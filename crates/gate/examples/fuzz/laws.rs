@@ -77,7 +77,7 @@ impl Bench {
         }
     }
 
-    /// What both parses and the verdict take of a processor, where the kernel tells; the best of three.
+    /// What both parses and the verdict take of a processor, where the kernel tells; the best of several.
     pub(crate) fn time(&self, line: &str) -> Duration {
         let once = || {
             let (begun, used) = (Instant::now(), processor());
@@ -95,7 +95,8 @@ impl Bench {
         if first < Duration::from_millis(20) {
             return first;
         }
-        first.min(once()).min(once())
+        // Whoever shares the core makes it slower: the best counts.
+        (0..8).map(|_| once()).fold(first, Duration::min)
     }
 
     /// The first law that a line breaks. `number` says which of the rules and wrappings are tried: all
