@@ -18,6 +18,7 @@ mod card;
 mod completions;
 mod configured;
 mod copies;
+mod day;
 mod demo;
 mod direct;
 mod doctor;
