@@ -98,6 +98,16 @@ const ROWS: &[Row] = &[
     ),
     row("file tool", "≤ 100 µs", program("file_tool")),
     row("gate verdict", "p50 ≤ 50 µs, p99 ≤ 500 µs", program("gate")),
+    row(
+        "command lines",
+        "p50 ≤ 50 µs, p99 ≤ 500 µs; hostile ≤ 50 ms",
+        program("lines"),
+    ),
+    row(
+        "the gate as a hook",
+        "≤ 3 × a process that does nothing",
+        program("hook"),
+    ),
     row("ledger event", "≤ 20 µs", program("ledger")),
     row("relay, per streamed token", "", program("relay")),
     row(
