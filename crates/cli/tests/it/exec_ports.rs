@@ -76,7 +76,7 @@ fn a_published_port_is_reached_as_long_as_the_command_runs() {
 fn a_port_without_a_listener_is_closed_at_once() {
     let env = project();
     let port = free_port();
-    let script = "echo up; read line; exit 7";
+    let script = "echo up; exec sleep 60";
     let mut running = env
         .call([
             "exec",
