@@ -14,6 +14,15 @@ pub(crate) struct Call<'a> {
     pub(crate) args: &'a [Field],
 }
 
+/// What a name is looked for among.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lookup {
+    /// The functions of the line, then builtins and programs.
+    Functions,
+    /// Builtins and programs only.
+    Programs,
+}
+
 /// Folders whose programs are those that one thinks of.
 const SYSTEM: &[&str] = &[
     "/bin/",
@@ -29,6 +38,20 @@ const SYSTEM: &[&str] = &[
 impl Machine<'_> {
     /// Calls a command; gives what it writes to its output.
     pub(crate) fn call(&mut self, argv: &[Field], state: &mut State) -> Out {
+        self.called(argv, Lookup::Functions, state)
+    }
+
+    /// Calls a command past the functions of the line, as `command`, `exec` and `builtin` do.
+    pub(crate) fn call_program(&mut self, argv: &[Field], state: &mut State) -> Out {
+        self.called(argv, Lookup::Programs, state)
+    }
+
+    fn called(&mut self, argv: &[Field], lookup: Lookup, state: &mut State) -> Out {
+        // `time -- command`: the grammar leaves the dashes with the words.
+        let argv = match argv.split_first() {
+            Some((first, rest)) if first.known().as_deref() == Some("--") => rest,
+            _ => argv,
+        };
         if !self.step() {
             return Out::Unknown(Taint::NONE);
         }
@@ -38,27 +61,28 @@ impl Machine<'_> {
             return Out::empty();
         };
         let before = self.current;
-        self.current = self.note(argv, state);
+        self.current = self.note(argv, lookup, state);
         self.by = first.shown();
         // However it was set: by `read`, `printf -v`, a loop, a list.
         for (name, value) in std::mem::take(&mut state.heeded) {
             programs::environment(self, &name, &value, state);
         }
-        let out = self.dispatch(first, args, argv, state);
+        let out = self.dispatch(first, args, argv, lookup, state);
         self.current = before;
         out
     }
 
     /// Lists a command, and says where.
-    fn note(&mut self, argv: &[Field], state: &State) -> Option<usize> {
+    fn note(&mut self, argv: &[Field], lookup: Lookup, state: &State) -> Option<usize> {
         if self.steps.len() >= crate::limits::MAX_EFFECTS {
             return None;
         }
         let shown = || argv.iter().take(64);
-        let is_function = argv
-            .first()
-            .and_then(Field::known)
-            .is_some_and(|name| state.functions.contains_key(name.as_ref()));
+        let is_function = lookup == Lookup::Functions
+            && argv
+                .first()
+                .and_then(Field::known)
+                .is_some_and(|name| state.functions.contains_key(name.as_ref()));
         self.steps.push(Step {
             depth: self.depth.saturating_sub(1),
             words: shown().map(Field::shown).collect(),
@@ -79,6 +103,7 @@ impl Machine<'_> {
         first: &Field,
         args: &[Field],
         argv: &[Field],
+        lookup: Lookup,
         state: &mut State,
     ) -> Out {
         if first.has_glob() {
@@ -89,7 +114,9 @@ impl Machine<'_> {
             self.unknown_name(argv, state);
             return Out::Unknown(first.taint().risky());
         };
-        if let Some(body) = state.functions.get(&name).cloned() {
+        if lookup == Lookup::Functions
+            && let Some(body) = state.functions.get(&name).cloned()
+        {
             let before = std::mem::replace(&mut state.output, Out::empty());
             self.function(&name, &body, args, state);
             return std::mem::replace(&mut state.output, before);
@@ -97,8 +124,8 @@ impl Machine<'_> {
         self.program(&name, args, state)
     }
 
-    /// Calls a program or a builtin, past functions.
-    pub(crate) fn program(&mut self, name: &str, args: &[Field], state: &mut State) -> Out {
+    /// Follows a program or a builtin that was looked up.
+    fn program(&mut self, name: &str, args: &[Field], state: &mut State) -> Out {
         if name.is_empty() {
             return Out::empty();
         }

@@ -249,9 +249,35 @@ impl Machine<'_> {
         self.possibly(|machine| machine.inner(text, &mut inside));
     }
 
+    /// Looks for danger in the part that is known of text that runs. Its commands are listed, so that
+    /// they can be denied by name; none of them runs as it would by itself.
+    pub(crate) fn suspect_listed(&mut self, text: &str, state: &State) {
+        if self.depth >= MAX_DEPTH {
+            return;
+        }
+        let first = self.steps.len();
+        let mut inside = state.clone();
+        inside.sets_variables = true;
+        self.possible(|machine| machine.inner(text, &mut inside));
+        for step in self.steps.iter_mut().skip(first) {
+            step.plain = false;
+        }
+    }
+
     /// Runs a part of the walk that only counts where it finds danger.
     pub(crate) fn possibly(&mut self, walk: impl FnOnce(&mut Self)) {
         let (count, steps) = (self.effects.len(), self.steps.len());
+        self.possible(walk);
+        // The commands that were only possible go, and with them what the effects say of them: another
+        // command would come to stand in their place.
+        for effect in self.effects.iter_mut().skip(count) {
+            effect.step = effect.step.filter(|step| *step < steps);
+        }
+        self.steps.truncate(steps);
+    }
+
+    fn possible(&mut self, walk: impl FnOnce(&mut Self)) {
+        let count = self.effects.len();
         let certainty = std::mem::replace(&mut self.certainty, Certainty::Possible);
         self.suspicions += 1;
         walk(self);
@@ -261,13 +287,7 @@ impl Machine<'_> {
         let denied = found
             .into_iter()
             .filter(|effect| judge::answer(&effect.what) == Answer::Deny);
-        // The commands that were only possible go, and with them what the effects say of them: another
-        // command would come to stand in their place.
-        self.effects.extend(denied.map(|effect| Effect {
-            step: effect.step.filter(|step| *step < steps),
-            ..effect
-        }));
-        self.steps.truncate(steps);
+        self.effects.extend(denied);
     }
 
     /// Whether anything was denied so far.
@@ -285,11 +305,11 @@ impl Machine<'_> {
             return;
         }
         if let Some(text) = field.guess() {
-            self.suspect(&text, state);
+            self.suspect_listed(&text, state);
         } else {
             let prefix = field.prefix();
             if !prefix.trim().is_empty() {
-                self.suspect(&prefix, state);
+                self.suspect_listed(&prefix, state);
             }
         }
         self.unseen(field.taint());

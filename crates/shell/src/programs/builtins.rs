@@ -117,16 +117,12 @@ fn pass(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     if call.name == "command" && parsed.has(&["v", "V"]) {
         return Out::Unknown(Taint::NONE);
     }
-    let Some((first, rest)) = parsed.operands.split_first() else {
+    if parsed.operands.is_empty() {
         return Out::empty();
-    };
-    match first.known().filter(|_| !first.has_glob()) {
-        Some(name) => {
-            let name = name.into_owned();
-            machine.program(&name, rest, state)
-        }
-        None => machine.call(&parsed.operands, state),
     }
+    // Under another name, or without its variables, a program may do something else.
+    state.sets_variables |= call.name == "exec" && parsed.has(&["a", "c", "l"]);
+    machine.call_program(&parsed.operands, state)
 }
 
 fn declare(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {

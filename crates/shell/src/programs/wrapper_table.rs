@@ -28,7 +28,7 @@ const PLAIN: Wrapper = Wrapper {
     writes: &[],
 };
 
-static WRAPPERS: &[Wrapper] = &[
+pub(super) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: "nohup setsid unbuffer catchsegv eatmydata chronic linux32 linux64 setarch arch noglob \
         nocorrect pkgx aoss padsp winpty coproc",
@@ -125,10 +125,22 @@ static WRAPPERS: &[Wrapper] = &[
         ..PLAIN
     },
     Wrapper {
-        names: "runuser setpriv gosu su-exec capsh",
-        valued: "u user g group reuid regid groups",
+        names: "runuser",
+        valued: "u user g group G supp-group c command s shell session-command w whitelist-environment",
         rule: Some(&rules::privilege::RAISE),
-        code: &["c", "command"],
+        code: &["c", "command", "session-command"],
+        ..PLAIN
+    },
+    Wrapper {
+        names: "setpriv capsh",
+        valued: "reuid regid groups inh-caps ambient-caps bounding-set securebits pdeathsig",
+        rule: Some(&rules::privilege::RAISE),
+        ..PLAIN
+    },
+    Wrapper {
+        names: "gosu su-exec",
+        skip: 1,
+        rule: Some(&rules::privilege::RAISE),
         ..PLAIN
     },
     Wrapper {

@@ -79,6 +79,21 @@ fn wrapped(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
         }
         return Out::Unknown(Taint::NONE);
     }
+    match call.name {
+        // Without `-u` it is `su`, whose options may follow the user.
+        "runuser" if !parsed.has(&["u", "user"]) => return su(machine, call, state),
+        // What follows are the arguments of a shell.
+        "capsh"
+            if rest
+                .first()
+                .is_some_and(|word| word.prefix().starts_with('-')) =>
+        {
+            let mut shell = vec![Field::lit("sh")];
+            shell.extend(rest.iter().cloned());
+            return machine.call(&shell, &mut inside);
+        }
+        _ => {}
+    }
     let rest = rest.get(wrapper.skip..).unwrap_or_default();
     let rest = match (call.name, rest.first().and_then(Field::known).as_deref()) {
         ("flock", Some("-c")) => {
@@ -180,12 +195,18 @@ fn env(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 
 fn su(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.act(&rules::privilege::RAISE);
-    let parsed = parse(call.args, "c command s shell g group G w", Order::Any);
+    let parsed = parse(
+        call.args,
+        "c command session-command s shell g group G supp-group w",
+        Order::Any,
+    );
     let mut inside = state.clone();
-    for code in parsed.values(&["c", "command"]) {
+    for code in parsed.values(&["c", "command", "session-command"]) {
         let code = code.clone();
         machine.code_word(&code, &mut inside);
     }
+    // A known word may be the command of a `runuser` that was misread.
+    super::suspect_tail(machine, call.args, state);
     Out::Unknown(Taint::NONE)
 }
 
@@ -237,6 +258,11 @@ fn text_command(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -
                 machine.act(&rules::opaque::INTERACTIVE);
             }
         }
+        "sem" => {
+            let parsed = parse(call.args, "j jobs id st semaphoretimeout", Order::First);
+            machine.act(&rules::opaque::CODE);
+            joined(machine, &parsed.operands, &mut inside);
+        }
         "at" | "batch" => {
             machine.act(&rules::persistence::TIMER);
             if let Some(Out::Known(text)) = state.input.clone() {
@@ -255,17 +281,26 @@ fn text_command(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -
                 return Out::Unknown(Taint::NONE);
             }
             machine.act(&rules::opaque::INTERACTIVE);
-            for arg in call.args {
+            // Where the command begins among their options can't be told, but no option is a program.
+            for (at, arg) in call.args.iter().enumerate().take(16) {
                 let text = arg.shown();
-                machine.suspect(&text, state);
+                machine.suspect_listed(&text, state);
+                if super::is_known(&text) {
+                    let words: Vec<String> = call.args[at..].iter().map(Field::shown).collect();
+                    machine.suspect_listed(&words.join(" "), state);
+                }
             }
             super::suspect_tail(machine, call.args, state);
         }
         "sg" | "newgrp" => {
             machine.act(&rules::privilege::RAISE);
-            for arg in call.args.iter().skip(1) {
+            for (at, arg) in call.args.iter().enumerate().skip(1) {
                 let text = arg.shown();
-                machine.suspect(&text, state);
+                machine.suspect_listed(&text, state);
+                if at == 1 && !text.starts_with('-') {
+                    let words: Vec<String> = call.args[at..].iter().map(Field::shown).collect();
+                    machine.suspect_listed(&words.join(" "), state);
+                }
             }
         }
         _ => {
@@ -278,7 +313,7 @@ fn text_command(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -
                     let started = ["spawn ", "exec ", "system "]
                         .iter()
                         .find_map(|word| piece.strip_prefix(word));
-                    machine.suspect(started.unwrap_or_default(), state);
+                    machine.suspect_listed(started.unwrap_or_default(), state);
                 }
             }
         }
@@ -320,3 +355,7 @@ fn applets(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
         machine.call(rest, state)
     }
 }
+
+#[cfg(test)]
+#[path = "wrapped_tests.rs"]
+mod tests;
