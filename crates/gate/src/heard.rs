@@ -174,10 +174,12 @@ impl<'r> Ear<'r> {
         let Some(path) = &target.path else {
             return false;
         };
-        let everything_below = matches!(role, Role::DeleteTree | Role::AttributesTree);
+        let everything_below = matches!(role, Role::DeleteTree | Role::AttributesTree | Role::Away);
         if target.pattern {
             // Which of the names it matches can't be told: what it may match counts.
-            let folder = path
+            // A name that a search looks for may lie at any depth, so its last name never counts.
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let folder = folder
                 .split_inclusive('/')
                 .take_while(|name| !name.contains(['*', '?', '[']))
                 .collect::<String>();
@@ -343,7 +345,7 @@ fn used(effect: &Read) -> Option<Use> {
         What::Path { role, .. } => Some(match role {
             Role::Read | Role::LinkTo | Role::Execute | Role::Enter => Use::Read,
             Role::Write | Role::Attributes | Role::AttributesTree => Use::Write,
-            Role::Delete | Role::DeleteTree => Use::Delete,
+            Role::Delete | Role::DeleteTree | Role::Away => Use::Delete,
         }),
         _ => None,
     }

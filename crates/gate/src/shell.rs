@@ -76,7 +76,7 @@ pub struct Spoken {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ShellEffect {
     /// What happens: `run`, `read`, `write`, `delete`, `delete_tree`, `attributes`,
-    /// `attributes_tree`, `link`, `execute`, `enter`, `network` or `act`.
+    /// `attributes_tree`, `link`, `execute`, `enter`, `away`, `network` or `act`.
     pub effect: &'static str,
     /// What it happens to: where a path lands, a host, a program; `None` when it can't be told.
     pub target: Option<String>,
@@ -209,6 +209,7 @@ impl ShellEffect {
             "attributes_tree" => "changes modes or owners below",
             "link" => "makes a link to",
             "execute" => "runs the code in",
+            "away" => "takes away from",
             _ => "goes to",
         };
         let place = match self.place {
@@ -244,6 +245,7 @@ fn role_name(role: Role) -> &'static str {
         Role::LinkTo => "link",
         Role::Execute => "execute",
         Role::Enter => "enter",
+        Role::Away => "away",
     }
 }
 

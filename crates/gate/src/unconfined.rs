@@ -230,7 +230,7 @@ pub fn explain_path(path: &str, role: Role, tool: Tool, standing: &Standing) -> 
     }
     let used = match role {
         Role::Write | Role::Attributes | Role::AttributesTree => Use::Write,
-        Role::Delete | Role::DeleteTree => Use::Delete,
+        Role::Delete | Role::DeleteTree | Role::Away => Use::Delete,
         Role::Read | Role::LinkTo | Role::Execute | Role::Enter => Use::Read,
     };
     let ear = standing.ear();

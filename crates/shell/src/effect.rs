@@ -26,6 +26,9 @@ pub enum Role {
     Execute,
     /// It becomes the working folder.
     Enter,
+    /// It, or something below it, goes away: it is moved, or a search removes it. Other effects say
+    /// what is lost; this one says to rules about paths what is no longer there.
+    Away,
 }
 
 /// One thing that a command would do.

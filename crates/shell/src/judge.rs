@@ -140,6 +140,7 @@ fn path_rule(role: Role, target: &Target) -> Option<&'static Rule> {
         return Some(&persistence::PROTECTED);
     }
     let tables: &[&[Row]] = match role {
+        Role::Away => return None,
         Role::Read | Role::Execute | Role::Enter => &[READS],
         Role::Write => &[WRITES],
         Role::Delete => &[DELETES],

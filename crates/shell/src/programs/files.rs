@@ -178,6 +178,7 @@ fn move_(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         if place == Place::Secret {
             machine.path(Role::Read, source, state);
         }
+        machine.path(Role::Away, source, state);
     }
     if let Some(to) = to {
         // To a place that keeps nothing.
@@ -288,6 +289,7 @@ fn rsync(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             secret |= machine.read_file(source, state).taint().has(Taint::SECRET);
             if parsed.has(&["remove-source-files"]) {
                 machine.path(Role::Delete, source, state);
+                machine.path(Role::Away, source, state);
             }
         }
     }

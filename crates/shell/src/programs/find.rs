@@ -107,6 +107,7 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             "-delete" if !bounded || narrow.is_some() => {
                 acts = true;
                 for root in &roots {
+                    machine.path(Role::Away, root, state);
                     deleted(machine, root, narrow.as_deref(), state);
                 }
             }
@@ -114,6 +115,7 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                 // Which ones can't be told, but not all.
                 acts = true;
                 for root in &roots {
+                    machine.path(Role::Away, root, state);
                     let place = machine.target(root, state).place;
                     if matches!(place, Place::Whole | Place::Inside) {
                         machine.act(&rules::destructive::BULK);

@@ -72,6 +72,11 @@ pub(super) fn judged(
             None
         }
         "mv" => {
+            if let Some((_, sources)) = parsed.operands.split_last() {
+                for source in sources {
+                    machine.path(Role::Away, source, state);
+                }
+            }
             for operand in &parsed.operands {
                 machine.path(Role::Write, operand, state);
             }
