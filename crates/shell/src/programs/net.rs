@@ -3,7 +3,7 @@
 use super::{Handler, input_taint};
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
-use crate::options::{Order, parse};
+use crate::options::{Order, Parsed, parse};
 use crate::place::Place;
 use crate::rules;
 use crate::value::{Field, Out, Part, Taint};
@@ -99,7 +99,8 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
          form form-string header output output-dir cookie cookie-jar dump-header upload-file user user-agent url \
          request config referer proxy max-time connect-timeout cacert cert key retry resolve json trace trace-ascii \
          stderr range write-out limit-rate netrc-file unix-socket etag-save etag-compare hsts libcurl connect-to \
-         interface aws-sigv4 oauth2-bearer",
+         interface aws-sigv4 oauth2-bearer preproxy proxy1.0 socks4 socks4a socks5 socks5-hostname doh-url url-query \
+         variable proxy-header",
         Order::Any,
     );
     let mut out_taint = args_taint(call.args);
@@ -121,6 +122,26 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         "cookie",
     ]) {
         out_taint = out_taint.and(sent(machine, field, state));
+    }
+    // Without a `=` before it, `name@file` is a file to encode.
+    for field in parsed.values(&["data-urlencode", "url-query", "variable"]) {
+        let text = field.prefix();
+        if let Some(at) = text
+            .find(['=', '@'])
+            .filter(|at| text[*at..].starts_with('@'))
+        {
+            let file = field.after(at + 1);
+            out_taint = out_taint.and(machine.read_file(&file, state).taint().risky());
+        }
+    }
+    // A cookie that assigns nothing is a file of cookies.
+    for field in parsed.values(&["b", "cookie"]) {
+        if !field.shown().contains('=') && !field.shown().is_empty() {
+            out_taint = out_taint.and(machine.read_file(field, state).taint().risky());
+        }
+    }
+    for field in parsed.values(&["w", "write-out"]) {
+        sent(machine, field, state);
     }
     for field in parsed.values(&["T", "upload-file"]) {
         out_taint = out_taint.and(if field.known().as_deref() == Some("-") {
@@ -168,6 +189,7 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     if method.as_deref() == Some("DELETE") {
         machine.act(&rules::remote::CLOUD_DESTROY);
     }
+    reaches(machine, &parsed);
     let urls: Vec<Field> = parsed
         .operands
         .iter()
@@ -184,6 +206,36 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         talks(machine, None, out_taint);
     }
     Out::Unknown(Taint::REMOTE)
+}
+
+/// Other hosts that options of curl name: proxies, and addresses that stand for another name.
+fn reaches(machine: &mut Machine<'_>, parsed: &Parsed) {
+    for proxy in parsed.values(&[
+        "x",
+        "proxy",
+        "preproxy",
+        "proxy1.0",
+        "socks4",
+        "socks4a",
+        "socks5",
+        "socks5-hostname",
+        "doh-url",
+    ]) {
+        machine.network(proxy.known().and_then(|_| host(proxy)));
+    }
+    // `from:port:to:port`, and `name:port:address,address`: colons in an address can't be told apart.
+    for mapped in parsed.values(&["connect-to", "resolve"]) {
+        let text = mapped.known().filter(|text| !text.contains('['));
+        let to = text.as_deref().and_then(|text| text.split(':').nth(2));
+        match to {
+            Some(to) if !to.is_empty() => {
+                for host in to.split(',') {
+                    machine.network(Some(host.to_lowercase()));
+                }
+            }
+            _ => machine.network(None),
+        }
+    }
 }
 
 /// A file that is written with bytes from the network: what it holds is known to come from there.

@@ -221,6 +221,14 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     } else {
         manager.rule
     });
+    // An index, a proxy or a source that is named by its address.
+    for word in words.iter().filter(|word| word.contains("://")) {
+        let from = word
+            .rfind(['=', '+'])
+            .filter(|at| word[..*at].find("://").is_none());
+        let address = Field::lit(&word[from.map_or(0, |at| at + 1)..]);
+        machine.network(super::net::host(&address));
+    }
     let fetches = rest.first().is_some_and(|word| {
         matches!(
             word.as_str(),

@@ -75,8 +75,23 @@ fn ssh(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     Out::Unknown(Taint::LINE)
 }
 
+/// The hosts that a connection goes through.
+fn hop(machine: &mut Machine<'_>, hops: &Field) {
+    match hops.known() {
+        Some(text) => {
+            for one in text.split(',') {
+                machine.network(super::net::host(&Field::lit(one)));
+            }
+        }
+        None => machine.network(None),
+    }
+}
+
 /// `-o ProxyCommand=…` and its kin run programs here.
 pub(super) fn options_of_ssh(machine: &mut Machine<'_>, parsed: &Parsed, state: &State) {
+    for hops in parsed.values(&["J", "W"]) {
+        hop(machine, hops);
+    }
     for option in parsed.values(&["o"]) {
         let text = option.shown();
         let (name, value) = text.split_once(['=', ' ']).unwrap_or((text.as_str(), ""));
@@ -85,6 +100,7 @@ pub(super) fn options_of_ssh(machine: &mut Machine<'_>, parsed: &Parsed, state: 
             "proxycommand" | "localcommand" | "knownhostscommand" | "match" if value != "none" => {
                 machine.inner(value, &mut state.clone());
             }
+            "proxyjump" | "hostname" if value != "none" => hop(machine, &Field::lit(value)),
             "permitlocalcommand" | "proxyusefdpass" => {}
             "pkcs11provider" | "securitykeyprovider" | "include" => {
                 machine.act(&rules::opaque::OPTION)
