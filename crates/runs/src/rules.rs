@@ -82,7 +82,11 @@ fn read(path: &Path, presence: Presence) -> Result<Option<RulesText>, Refusal> {
         .open(path);
     let file = match opened {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound && presence == Presence::Optional => {
+        Err(error)
+            if error.kind() == ErrorKind::NotFound
+                && presence == Presence::Optional
+                && !leads_nowhere(path) =>
+        {
             return Ok(None);
         }
         Err(error) => return Err(unreadable(&error)),
@@ -99,6 +103,20 @@ fn read(path: &Path, presence: Presence) -> Result<Option<RulesText>, Refusal> {
         shown: shown.into_owned(),
         text,
     }))
+}
+
+/// Whether a path isn't found because of a link, its own or of a folder before it: nobody can tell
+/// what the rules behind it say.
+fn leads_nowhere(path: &Path) -> bool {
+    for part in path.ancestors() {
+        match part.symlink_metadata() {
+            // A link to a folder that is there hides nothing.
+            Ok(_) => return part == path || part.metadata().is_err(),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(_) => return true,
+        }
+    }
+    false
 }
 
 /// Refuses what isn't this person's own file, or root's.
@@ -172,6 +190,28 @@ mod tests {
         assert_eq!(code(&look, Some(Path::new("rules.toml"))), "rules_invalid");
         // A relative folder for configuration would be the project's.
         let look = Look::of(vec![("XDG_CONFIG_HOME".into(), ".config".into())], project);
+        assert_eq!(look.rules(None).unwrap(), Rules::default());
+    }
+
+    /// S4: rules that a link hides are not the same as none, whether the file or its folder is the link.
+    #[test]
+    fn a_link_that_leads_nowhere_is_not_the_absence_of_rules() {
+        use std::os::unix::fs::symlink;
+        for linked in ["deputize/rules.toml", "deputize"] {
+            let base = tempfile::tempdir().unwrap();
+            let at = base.path().join(linked);
+            fs::create_dir_all(at.parent().unwrap()).unwrap();
+            symlink(base.path().join("away"), &at).unwrap();
+            let config = vec![("XDG_CONFIG_HOME".into(), base.path().into())];
+            let look = Look::of(config, base.path().to_owned());
+            assert_eq!(code(&look, None), "rules_unreadable", "{linked}");
+        }
+        // A folder behind a link that simply holds no rules is fine.
+        let base = tempfile::tempdir().unwrap();
+        fs::create_dir(base.path().join("real")).unwrap();
+        symlink("real", base.path().join("deputize")).unwrap();
+        let config = vec![("XDG_CONFIG_HOME".into(), base.path().into())];
+        let look = Look::of(config, base.path().to_owned());
         assert_eq!(look.rules(None).unwrap(), Rules::default());
     }
 
