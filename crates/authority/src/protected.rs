@@ -183,20 +183,21 @@ pub fn protected_kind(relative: &Path) -> Option<ProtectedKind> {
     if !may_begin_a_row(relative.as_os_str().as_encoded_bytes()) {
         return None;
     }
-    row_of(&folded(relative))
+    row_of(&folded(relative, DEEPEST))
 }
 
 /// The class of a path relative to a workspace, whatever lies above it there: every folder may be a
 /// project of its own. All that lies in a repository's `.git` is git's.
 #[must_use]
 pub fn protected_anywhere(relative: &Path) -> Option<ProtectedKind> {
-    let text = folded(relative);
+    let text = folded(relative, usize::MAX);
     let names: Vec<&str> = text.split('/').collect();
     names.iter().enumerate().find_map(|(at, name)| {
         if *name == ".git" {
             return Some(ProtectedKind::Git);
         }
-        row_of(&names[at..].join("/"))
+        let end = names.len().min(at.saturating_add(DEEPEST));
+        row_of(&names.get(at..end).unwrap_or_default().join("/"))
     })
 }
 
@@ -204,7 +205,7 @@ pub fn protected_anywhere(relative: &Path) -> Option<ProtectedKind> {
 #[must_use]
 pub fn protected_outside(path: &Path, home: Option<&Path>) -> Option<(ProtectedKind, PathBuf)> {
     let covered = |rows: &[ProtectedPath], base: &Path| {
-        let rest = folded(path.strip_prefix(base).ok()?);
+        let rest = folded(path.strip_prefix(base).ok()?, DEEPEST);
         let row = rows.iter().find(|row| covers(row, &rest))?;
         Some((row.kind, base.join(row.path)))
     };
@@ -233,14 +234,18 @@ fn covers(row: &ProtectedPath, text: &str) -> bool {
         && matches!(text.as_bytes().get(row.path.len()), None | Some(b'/'))
 }
 
-/// The path as a file system may take it that knows neither case nor dots and blanks at the end of a
-/// name. A name below that isn't text is below all the same.
-fn folded(path: &Path) -> String {
+/// Names that tell whether a row covers a path: more than any row has. A hostile path has a million.
+const DEEPEST: usize = 8;
+
+/// The first names of a path as a file system may take them that knows neither case nor dots and blanks at
+/// the end of a name. A name below that isn't text is below all the same.
+fn folded(path: &Path, most: usize) -> String {
     let names = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_string_lossy()),
         _ => None,
     });
     let names: Vec<String> = names
+        .take(most)
         .map(
             |name| match name.trim_end_matches([' ', '.']).to_lowercase() {
                 short if short == "git~1" => ".git".to_owned(),
@@ -254,6 +259,14 @@ fn folded(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// G10: no row is deeper than what is compared of a path.
+    #[test]
+    fn no_row_is_deeper_than_what_is_compared() {
+        for row in PROTECTED.iter().chain(HOME_STARTUP).chain(MACHINE_STARTUP) {
+            assert!(row.path.split('/').count() < DEEPEST, "{}", row.path);
+        }
+    }
 
     /// B2, C2: what lies below a protected folder is protected whatever it is called.
     #[test]

@@ -33,6 +33,11 @@ fn hostile_text_ends_soon_and_is_not_allowed() {
     for (name, line) in [
         ("a large word", "a".repeat(1 << 20)),
         ("a large list", "echo hello; ".repeat(87_000)),
+        ("a deep path", "a/".repeat(1 << 19)),
+        (
+            "a deep path of dots",
+            format!("cat {}", ".g/".repeat(300_000)),
+        ),
         ("many lines", "rm x\n".repeat(200_000)),
         ("quotes", "\"'".repeat(1 << 19)),
         ("brackets", deep("(", "ls", ")", 10_000)),
