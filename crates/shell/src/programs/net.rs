@@ -38,9 +38,18 @@ pub(super) fn is_remote(field: &Field) -> bool {
     }
 }
 
-/// The host that a word names, if it names one.
+/// The host that a word names, if it names one that is wholly known: what stands before, in or right
+/// after a known piece could make it the name, or the password, of another.
 pub(super) fn host(field: &Field) -> Option<String> {
-    let text = field.shown();
+    let text = match field.has_unknown() || field.has_guess() {
+        false => field.shown(),
+        true => {
+            let known = field.prefix();
+            let from = known.find("://").map_or(0, |at| at + 3);
+            let end = known.get(from..)?.find(['/', '?', '#'])?;
+            known.get(..from + end)?.to_owned()
+        }
+    };
     let rest = text
         .split_once("://")
         .map_or(text.as_str(), |(_, rest)| rest);
