@@ -20,10 +20,9 @@ use crate::apply::{Action, End, Few, Journal, Kept, Line, Step, Store};
 use crate::bases::Basis;
 use crate::beneath::Anchor;
 use crate::copy::{CopyKind, INDEX, TREE, WorkingCopy};
-use crate::entry::What;
 use crate::error::Doing as _;
 use crate::held::is_placeholder;
-use crate::manifest::{Change, ChangeKind, Disposition, Manifest, State};
+use crate::manifest::{Change, ChangeKind, Disposition, Manifest};
 use crate::mirror::{self, Compared, Since};
 use crate::rel_path::RelPath;
 
@@ -131,17 +130,7 @@ impl WorkingCopy {
         let store = Store::open(self.folder())?;
         let few = Few::of(found.len());
         for one in found {
-            let Some((what, digest)) = content(one.was.as_ref()) else {
-                continue;
-            };
-            let done = match what {
-                What::File => kept
-                    .file(&one.path)
-                    .and_then(|mut file| store.keep_file(&mut file, digest, few)),
-                _ => kept
-                    .target(&one.path)
-                    .and_then(|target| store.keep_target(&target, digest, few)),
-            };
+            let done = store.keep(&kept, &one.path, one.was.as_ref(), few);
             if done.doing("keep what was", one.path.as_path())? == Kept::Changed {
                 return Err(altered(&one.path).into());
             }
@@ -178,11 +167,6 @@ fn without_placeholders(found: Vec<Since>) -> Vec<Since> {
         .collect();
     kept.reverse();
     kept
-}
-
-fn content(state: Option<&State>) -> Option<(What, &str)> {
-    let state = state?;
-    Some((state.what, state.digest.as_deref()?))
 }
 
 fn manifest(found: &[Since]) -> Manifest {

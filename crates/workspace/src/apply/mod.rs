@@ -31,7 +31,7 @@ mod tests;
 mod transaction;
 
 pub(crate) use closed::closed;
-pub(crate) use file::state_of;
+pub(crate) use file::{state_at, state_of};
 pub use journal::Action;
 pub(crate) use journal::{End, Journal, Line, Step};
 pub use plan::{Conflict, Plan};

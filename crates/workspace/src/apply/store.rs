@@ -5,9 +5,13 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::CopyError;
+use crate::beneath::Anchor;
 use crate::digest;
 use crate::duplicate::duplicate;
+use crate::entry::What;
 use crate::error::Doing as _;
+use crate::manifest::State;
+use crate::rel_path::RelPath;
 
 /// Longest link target: what a path may be.
 const TARGET_BYTES: u64 = 8_192;
@@ -26,21 +30,33 @@ impl Store {
         Ok(Self { folder })
     }
 
-    /// Keeps a file's content, if it is still the one with this digest.
-    pub(crate) fn keep_file(&self, file: &mut File, wanted: &str, few: Few) -> io::Result<Kept> {
-        self.keep(wanted, few, |draft| {
-            duplicate(file, draft)?;
-            Ok(())
-        })
-    }
-
-    /// Keeps a link's target.
-    pub(crate) fn keep_target(&self, target: &[u8], wanted: &str, few: Few) -> io::Result<Kept> {
+    /// Keeps the content of a file, or the target of a link, if it is still the one of this state.
+    /// What has no content needs no keeping.
+    pub(crate) fn keep(
+        &self,
+        from: &Anchor,
+        path: &RelPath,
+        state: Option<&State>,
+        few: Few,
+    ) -> io::Result<Kept> {
         use io::Write as _;
-        self.keep(wanted, few, |draft| draft.write_all(target))
+        let Some(State {
+            what,
+            digest: Some(wanted),
+            ..
+        }) = state
+        else {
+            return Ok(Kept::Yes);
+        };
+        if *what == What::File {
+            let mut file = from.file(path)?;
+            return self.keep_as(wanted, few, |draft| duplicate(&mut file, draft).map(drop));
+        }
+        let target = from.target(path)?;
+        self.keep_as(wanted, few, |draft| draft.write_all(&target))
     }
 
-    fn keep(
+    fn keep_as(
         &self,
         wanted: &str,
         few: Few,

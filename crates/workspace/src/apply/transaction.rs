@@ -158,24 +158,7 @@ impl Transaction<'_> {
     /// Keeps what a step replaces.
     fn keep(&self, planned: &Planned, few: Few) -> Result<(), Failed> {
         let Step { path, from, .. } = &planned.step;
-        let Some(State {
-            what,
-            digest: Some(digest),
-            ..
-        }) = from
-        else {
-            return Ok(());
-        };
-        let kept = match what {
-            What::File => self
-                .base
-                .file(path)
-                .and_then(|mut file| self.store.keep_file(&mut file, digest, few)),
-            _ => self
-                .base
-                .target(path)
-                .and_then(|target| self.store.keep_target(&target, digest, few)),
-        };
+        let kept = self.store.keep(self.base, path, from.as_ref(), few);
         match kept.doing("keep what is replaced:", path.as_path())? {
             Kept::Yes => Ok(()),
             Kept::Changed => Err(Failed::Raced(path.clone())),

@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 
 use super::index::{Copied, Index};
 use crate::CopyError;
-use crate::apply::state_of;
+use crate::apply::{state_at, state_of};
 use crate::beneath::{Anchor, below, names};
 use crate::entry::{Seen, What, look};
 use crate::error::Doing as _;
@@ -190,11 +190,7 @@ impl Walk<'_> {
     /// What was there: its content is that of the keeping, its permissions those of the folder.
     fn was(&self, path: &RelPath, copied: &Copied) -> Result<State, CopyError> {
         let folder = self.kept.folder(&path.folder().unwrap_or_default());
-        let state = folder.and_then(|folder| {
-            let seen = look(&folder, path.name())?;
-            let seen = seen.ok_or_else(|| std::io::Error::from(ErrorKind::NotFound))?;
-            state_of(&folder, path.name(), &seen)
-        });
+        let state = folder.and_then(|folder| state_at(&folder, path.name())?.ok_or_else(absent));
         let state = state.doing("read what was kept of", path.as_path())?;
         let mode = match state.what {
             What::Link => 0,
@@ -230,6 +226,10 @@ impl Walk<'_> {
             false => Ok(state),
         }
     }
+}
+
+fn absent() -> std::io::Error {
+    ErrorKind::NotFound.into()
 }
 
 /// Why a path ends the comparison.

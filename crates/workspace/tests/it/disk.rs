@@ -3,22 +3,9 @@
 use std::fs;
 
 use deputize_testkit::{SmallDisk, Tree};
-use deputize_workspace::{
-    ApplyRequest, BaseFolder, Conflicts, CopyKind, CopyState, Holds, WorkingCopy,
-};
+use deputize_workspace::{ApplyRequest, Conflicts, CopyKind, CopyState, Holds, WorkingCopy};
 
-use crate::scene::snapshot;
-
-fn of(path: &std::path::Path) -> BaseFolder {
-    use std::os::unix::fs::MetadataExt as _;
-    let meta = fs::metadata(path).unwrap();
-    BaseFolder {
-        path: path.to_owned(),
-        device: meta.dev(),
-        inode: meta.ino(),
-        named: Vec::new(),
-    }
-}
+use crate::scene::{folder_of, snapshot};
 
 /// C2: a workspace's disk that fills up while changes are staged leaves everything as it was.
 #[test]
@@ -31,7 +18,7 @@ fn a_full_workspace_disk_leaves_everything_as_it_was() {
     let run = tempfile::tempdir().unwrap();
     fs::create_dir(&base).unwrap();
     Tree::at(&base).file("a", "a").file("b", "b");
-    let mut copy = WorkingCopy::create(run.path(), of(&base), CopyKind::Mirror).unwrap();
+    let mut copy = WorkingCopy::create(run.path(), folder_of(&base), CopyKind::Mirror).unwrap();
     let tree = run.path().join("copy/tree");
     fs::write(tree.join("a"), "A").unwrap();
     fs::write(tree.join("huge"), vec![1u8; 1 << 20]).unwrap();
@@ -58,7 +45,7 @@ fn a_full_state_disk_leaves_everything_as_it_was() {
     fs::create_dir(&base).unwrap();
     fs::create_dir(&run).unwrap();
     Tree::at(&base).file("a", vec![7u8; 150 << 10]);
-    let mut copy = WorkingCopy::create(&run, of(&base), CopyKind::Mirror).unwrap();
+    let mut copy = WorkingCopy::create(&run, folder_of(&base), CopyKind::Mirror).unwrap();
     fs::write(run.join("copy/tree/a"), "A").unwrap();
     let filler = vec![1u8; 400 << 10];
     // As much as fits: the write itself fails, and what was written stays.
@@ -83,7 +70,7 @@ fn a_mirror_that_does_not_fit_is_removed() {
     };
     let base = tempfile::tempdir().unwrap();
     Tree::at(base.path()).file("huge", vec![1u8; 1 << 20]);
-    let made = WorkingCopy::create(disk.path(), of(base.path()), CopyKind::Mirror);
+    let made = WorkingCopy::create(disk.path(), folder_of(base.path()), CopyKind::Mirror);
     assert_eq!(made.unwrap_err().refusal().code, "copy_failed");
     assert_eq!(fs::read_dir(disk.path()).unwrap().count(), 0);
 }
@@ -100,7 +87,7 @@ fn an_undo_that_does_not_fit_leaves_nothing_behind() {
     fs::create_dir(&base).unwrap();
     fs::create_dir(&run).unwrap();
     Tree::at(&base).file("a", "a").file("b", "b");
-    let mut copy = WorkingCopy::create(&run, of(&base), CopyKind::Mirror).unwrap();
+    let mut copy = WorkingCopy::create(&run, folder_of(&base), CopyKind::Mirror).unwrap();
     for (name, byte) in [("a", 1u8), ("b", 2u8)] {
         fs::write(run.join("copy/tree").join(name), vec![byte; 150 << 10]).unwrap();
     }
@@ -141,7 +128,7 @@ fn a_copy_on_a_read_only_disk_is_looked_at() {
     };
     let base = tempfile::tempdir().unwrap();
     Tree::at(base.path()).file("a", "a");
-    drop(WorkingCopy::create(disk.path(), of(base.path()), CopyKind::Mirror).unwrap());
+    drop(WorkingCopy::create(disk.path(), folder_of(base.path()), CopyKind::Mirror).unwrap());
     fs::write(disk.path().join("copy/tree/a"), "A").unwrap();
     let mut remount = std::process::Command::new("mount");
     let remount = remount.args(["-o", "remount,ro"]).arg(disk.path());

@@ -66,7 +66,7 @@ impl Scene {
     }
 
     pub(crate) fn base_folder(&self) -> BaseFolder {
-        folder(&self.base)
+        folder_of(&self.base)
     }
 
     pub(crate) fn copy(&self) -> WorkingCopy {
@@ -132,7 +132,7 @@ impl Scene {
 }
 
 /// A folder, as a grant names it.
-pub(crate) fn folder(path: &Path) -> BaseFolder {
+pub(crate) fn folder_of(path: &Path) -> BaseFolder {
     let meta = fs::metadata(path).unwrap();
     BaseFolder {
         path: path.to_owned(),

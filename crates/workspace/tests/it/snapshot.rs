@@ -206,7 +206,7 @@ fn a_change_at_once_is_found() {
         fs::write(base.join("a"), "old").unwrap();
         let place = run.join(round.to_string());
         fs::create_dir(&place).unwrap();
-        let of = crate::scene::folder(&base);
+        let of = crate::scene::folder_of(&base);
         let mut copy = WorkingCopy::create(&place, of, CopyKind::Snapshot).unwrap();
         fs::write(base.join("a"), "new").unwrap();
         assert_eq!(
