@@ -34,6 +34,9 @@ pub struct Allowed {
 /// A call that the principal must be asked about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Asked {
+    /// The call, as it was understood.
+    #[serde(skip)]
+    pub call: Call,
     /// The rule that asks.
     pub rule: RuleRef,
     /// Why.

@@ -185,6 +185,7 @@ impl<'a> Judge<'a> {
                     text: reasons.join("; "),
                 });
                 Verdict::Ask(Asked {
+                    call,
                     rule,
                     reasons,
                     scope: longest_yes(self.analysis.as_ref()),

@@ -1,20 +1,12 @@
 //! G1, G10: the hook of another host fails closed, whatever it is fed.
 
 use deputize_gate::{Decision, Host, OnAsk, Seat, hook};
-use deputize_shell::{Opinion, User, first_opinion};
+use deputize_shell::{Opinion, User};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-/// Another parser that always agrees: the laws must hold without its help.
-fn agrees(line: &str) -> Option<Opinion> {
-    let mut names = first_opinion(line)?;
-    names.remove("[");
-    Some(Opinion {
-        error: false,
-        names,
-    })
-}
+use crate::world::agrees;
 
 /// Another parser that can't be asked.
 fn absent(_: &str) -> Option<Opinion> {

@@ -4,25 +4,16 @@ use deputize_authority::{CallRule, Level, Preset, Rules, Tool, WorkspaceMode};
 use deputize_gate::{
     Call, Context, Explanation, Fact, Stance, Standing, Verdict, decide, explain_line, explain_path,
 };
-use deputize_shell::{Opinion, Role, User, first_opinion};
+use deputize_shell::{Role, User};
 use proptest::prelude::*;
 
-use crate::world::{context, file, folder, grant_with, program};
+use crate::world::{agrees, context, file, folder, grant_with, program};
 
 fn rules(text: &str) -> Vec<CallRule> {
     Rules::parse("/c/rules.toml", text)
         .unwrap()
         .calls()
         .to_vec()
-}
-
-fn agrees(line: &str) -> Option<Opinion> {
-    let mut names = first_opinion(line)?;
-    names.remove("[");
-    Some(Opinion {
-        error: false,
-        names,
-    })
 }
 
 fn unconfined(text: &str, line: &str) -> Explanation {

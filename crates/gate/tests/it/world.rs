@@ -6,6 +6,7 @@ use deputize_authority::{
     Bounds, Grant, Layer, Level, Preset, Promise, Root, Set, Tool, Workspace, WorkspaceMode,
 };
 use deputize_gate::{Context, Fact, Kind, Outcome, PathFact, ProgramFact};
+use deputize_shell::{Opinion, first_opinion};
 
 pub(crate) fn root(path: impl Into<PathBuf>) -> Root {
     Root::new(path).unwrap()
@@ -89,5 +90,15 @@ pub(crate) fn program(asked: &str, canonical: &str) -> Fact {
         canonical: Some(canonical.into()),
         device: 1,
         inode: 99,
+    })
+}
+
+/// Another parser that always agrees: what is judged must hold without its help.
+pub(crate) fn agrees(line: &str) -> Option<Opinion> {
+    let mut names = first_opinion(line)?;
+    names.remove("[");
+    Some(Opinion {
+        error: false,
+        names,
     })
 }

@@ -145,8 +145,7 @@ impl Toolbox {
                 Err(error) => return Err(lost(&error)),
             }
         };
-        let asked = call.clone();
-        Ok(Decided::of(decide(call, &facts, &context), asked))
+        Ok(Decided::of(decide(call, &facts, &context)))
     }
 
     fn context<'a>(
@@ -347,7 +346,7 @@ impl Decided {
         }
     }
 
-    fn of(verdict: Verdict, call: Call) -> Self {
+    fn of(verdict: Verdict) -> Self {
         let rule = verdict.rule().id.to_owned();
         match verdict {
             Verdict::Allow(allowed) => Self {
@@ -374,7 +373,7 @@ impl Decided {
                 contained: Contained::No,
                 sealed: None,
                 question: Some(Question {
-                    call,
+                    call: asked.call,
                     reasons: asked.reasons,
                     longest: asked.scope,
                 }),
