@@ -6,7 +6,8 @@ use deputize_agent::CancelReason;
 use deputize_boundary::PinnedProgram;
 use deputize_model::Sleeper;
 use deputize_runs::{Boundaries, Child, Finished, RunError, Spawner, Word};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::status::{self, Style};
@@ -18,16 +19,7 @@ pub(crate) fn drive(
     program: PinnedProgram,
     style: Style,
 ) -> Result<Finished, RunError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|source| RunError::State {
-            doing: "start the runtime of",
-            path: "deputize".into(),
-            source,
-        })?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         let (tell, events) = mpsc::unbounded_channel();
         let (say, words) = mpsc::unbounded_channel();
         let watching = tokio::spawn(stop_on_signals(say));
@@ -41,25 +33,59 @@ pub(crate) fn drive(
     })
 }
 
+/// The runtime of everything that waits.
+pub(crate) fn runtime() -> Result<Runtime, RunError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|source| RunError::State {
+            doing: "start the runtime of",
+            path: "deputize".into(),
+            source,
+        })
+}
+
+/// The signals that end a program.
+pub(crate) struct EndSignals {
+    interrupt: Option<Signal>,
+    terminate: Option<Signal>,
+    hang_up: Option<Signal>,
+}
+
+impl EndSignals {
+    /// Listens from now on; only in a runtime.
+    pub(crate) fn listen() -> Self {
+        let listen = |kind| signal(kind).ok();
+        Self {
+            interrupt: listen(SignalKind::interrupt()),
+            terminate: listen(SignalKind::terminate()),
+            hang_up: listen(SignalKind::hangup()),
+        }
+    }
+
+    /// Waits for the next one, and says who ends the program by it.
+    pub(crate) async fn next(&mut self) -> CancelReason {
+        tokio::select! {
+            () = heard(&mut self.interrupt) => CancelReason::Person,
+            () = heard(&mut self.terminate) => CancelReason::HostEnds,
+            () = heard(&mut self.hang_up) => CancelReason::HostEnds,
+        }
+    }
+}
+
 /// Turns the signals that end a program into words to the run, so that it ends with a result.
 async fn stop_on_signals(say: mpsc::UnboundedSender<Word>) {
-    let listen = |kind| signal(kind).ok();
-    let mut interrupt = listen(SignalKind::interrupt());
-    let mut terminate = listen(SignalKind::terminate());
-    let mut hang_up = listen(SignalKind::hangup());
+    let mut signals = EndSignals::listen();
     loop {
-        let reason = tokio::select! {
-            () = heard(&mut interrupt) => CancelReason::Person,
-            () = heard(&mut terminate) => CancelReason::HostEnds,
-            () = heard(&mut hang_up) => CancelReason::HostEnds,
-        };
+        let reason = signals.next().await;
         if say.send(Word::Cancel(reason)).is_err() {
             return;
         }
     }
 }
 
-async fn heard(signal: &mut Option<tokio::signal::unix::Signal>) {
+async fn heard(signal: &mut Option<Signal>) {
     match signal {
         Some(signal) => {
             signal.recv().await;

@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use deputize_agent::MAX_SCHEMA_BYTES;
 use deputize_authority::preflight::{PROMPT_BYTES, RunRequest};
 use deputize_authority::{Consent, Dimension, escape};
-use deputize_runs::{ChildRequest, ModelRequest, Principal, RunError};
+use deputize_runs::{ChildRequest, Look, ModelRequest, Principal, RunError};
 use serde_json::Value;
 
 use crate::args::Run;
@@ -15,6 +15,15 @@ use crate::failure::usage;
 
 /// The most bytes of a schema's text: indented generously, it is still within what is taken.
 const SCHEMA_TEXT: u64 = 8 * MAX_SCHEMA_BYTES as u64;
+
+/// What this process finds around it.
+pub(crate) fn look_around() -> Result<Look, RunError> {
+    Look::around().map_err(|source| RunError::State {
+        doing: "find the current folder",
+        path: ".".into(),
+        source,
+    })
+}
 
 /// The request that was typed.
 pub(crate) fn request(args: &Run) -> Result<ChildRequest, RunError> {

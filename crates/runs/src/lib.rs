@@ -56,7 +56,7 @@ pub use look::{Look, folder_fact};
 pub use model::{ModelRequest, ModelSettings};
 pub use own_call::{OwnSeat, OwnVerdict, judge_own_call};
 pub use review::{Lines, Review, Reviewed, chosen, lines};
-pub use rules::RulesText;
+pub use rules::{RulesText, open_unwaiting};
 pub use spawn::{Spawner, on_main_thread};
 pub use store::{Store, StoredRun};
 pub use worker::worker_entry;

@@ -55,6 +55,19 @@ impl Look {
     }
 }
 
+/// Opens what somebody named to be read. A pipe in its place doesn't hold the program up: it is for the
+/// caller to look at what was opened.
+///
+/// # Errors
+/// Those of the file system.
+pub fn open_unwaiting(path: &Path) -> io::Result<File> {
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(nonblocking)
+        .open(path)
+}
+
 /// A file of rules that was read.
 #[derive(Debug)]
 pub struct RulesText {
@@ -74,13 +87,7 @@ fn read(path: &Path, presence: Presence) -> Result<Option<RulesText>, Refusal> {
             "correct the path or its rights; without its rules nothing is started",
         )
     };
-    // A pipe in its place must not hold the program up.
-    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(nonblocking)
-        .open(path);
-    let file = match opened {
+    let file = match open_unwaiting(path) {
         Ok(file) => file,
         Err(error)
             if error.kind() == ErrorKind::NotFound

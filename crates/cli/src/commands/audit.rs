@@ -7,9 +7,10 @@ use std::process::ExitCode;
 
 use deputize_authority::escape;
 use deputize_ledger::{Head, Report, read, verify, verify_against};
-use deputize_runs::{Look, RunError, Store, StoredRun};
+use deputize_runs::{RunError, Store, StoredRun};
 use serde_json::Value;
 
+use super::copies::store;
 use crate::args::{Audit, AuditCommand};
 use crate::failure::{self, Voice, usage};
 use crate::output::{list_width, print, print_json, print_json_line, width};
@@ -29,15 +30,6 @@ pub(crate) fn main(args: &Audit) -> ExitCode {
         }
     };
     outcome.unwrap_or_else(|error| failure::tell(&error, Voice::of(json)))
-}
-
-fn store() -> Result<Store, RunError> {
-    let look = Look::around().map_err(|source| RunError::State {
-        doing: "find the current folder",
-        path: ".".into(),
-        source,
-    })?;
-    Ok(Store::below(look.state()?))
 }
 
 fn verify_all(run: Option<&str>, head: Option<&str>, voice: Voice) -> Result<ExitCode, RunError> {

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::args::{Auth, AuthCommand};
 use crate::failure::{self, Voice, usage};
 use crate::output::{error_line, print, print_json};
+use crate::request::look_around;
 
 pub(crate) fn main(args: &Auth) -> ExitCode {
     let (done, voice) = match &args.command {
@@ -51,11 +52,7 @@ struct Place {
 
 impl Place {
     fn here() -> Result<Self, RunError> {
-        let look = Look::around().map_err(|source| RunError::State {
-            doing: "find the current folder",
-            path: ".".into(),
-            source,
-        })?;
+        let look = look_around()?;
         let settings = ModelSettings::read(&look)?;
         let folder = look.configuration().ok_or_else(|| {
             Refusal::new(

@@ -1,23 +1,20 @@
 //! What the commands about copies share: the store, the run, the question.
 
 use deputize_authority::Refusal;
-use deputize_runs::{Look, RunError, Store, StoredRun, TakenCopy};
+use deputize_runs::{RunError, Store, StoredRun, TakenCopy};
 use deputize_workspace::{Plan, Recovered};
 
 use crate::failure::Voice;
 use crate::output::error_line;
 use crate::question::{Answer, ask, has_terminal};
+use crate::request::look_around;
 
 /// What was done in part, since the rest is in conflict.
 pub(super) const IN_PART: u8 = 4;
 
 /// The runs of this user.
 pub(super) fn store() -> Result<Store, RunError> {
-    let look = Look::around().map_err(|source| RunError::State {
-        doing: "find the current folder",
-        path: ".".into(),
-        source,
-    })?;
+    let look = look_around()?;
     Ok(Store::below(look.state()?))
 }
 

@@ -6,11 +6,12 @@ use std::process::ExitCode;
 
 use deputize_authority::Level;
 use deputize_boundary::{Attempt, PinnedProgram, Report, SelfTest, Trial, examine};
-use deputize_runs::{Look, RunError, RunId};
+use deputize_runs::{RunError, RunId};
 
 use crate::args::Doctor;
 use crate::failure::{self, Voice};
 use crate::output::{print, print_json};
+use crate::request::look_around;
 
 pub(crate) fn main(args: &Doctor) -> ExitCode {
     match report() {
@@ -27,11 +28,7 @@ pub(crate) fn main(args: &Doctor) -> ExitCode {
 }
 
 fn report() -> Result<Report, RunError> {
-    let look = Look::around().map_err(|source| RunError::State {
-        doing: "find the current folder",
-        path: ".".into(),
-        source,
-    })?;
+    let look = look_around()?;
     let program = PinnedProgram::open()?;
     let scratch = Scratch::new()?;
     let listener = TcpListener::bind("127.0.0.1:0").ok();

@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::args::Exec;
 use crate::failure::{Voice, tell_refusal, usage};
 use crate::output::error_line;
+use crate::request::look_around;
 use crate::show;
 
 /// A failure of deputize itself.
@@ -44,11 +45,7 @@ pub(crate) fn main(args: Exec) -> ExitCode {
 
 fn begin(args: &Exec) -> Result<u8, RunError> {
     let program = PinnedProgram::open()?;
-    let look = Look::around().map_err(|source| RunError::State {
-        doing: "find the current folder",
-        path: ".".into(),
-        source,
-    })?;
+    let look = look_around()?;
     let execution = execution(args, &look)?;
     if args.dry_run {
         let grant = plan_command(&look, &execution)?;

@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 use crate::args::Explain;
 use crate::failure::{self, Voice, usage};
 use crate::output::{print, print_json, print_json_line};
+use crate::request::look_around;
 
 /// Longest line of `--stdin`, in bytes: the largest call and some room.
 const LINE_BYTES: usize = 4 << 20;
@@ -29,7 +30,7 @@ pub(crate) fn main(args: &Explain) -> ExitCode {
 }
 
 fn one(args: &Explain) -> Result<ExitCode, RunError> {
-    let look = around()?;
+    let look = look_around()?;
     let explanation = if args.tool.as_deref() == Some("exec") {
         let (preset, mode) = (&args.preset, args.mode.as_ref().or(args.boundary.as_ref()));
         let named = [
@@ -106,14 +107,6 @@ fn preset<'a>(args: &'a Explain, tool: &str) -> &'a str {
     })
 }
 
-fn around() -> Result<Look, RunError> {
-    Look::around().map_err(|source| RunError::State {
-        doing: "find the current folder",
-        path: ".".into(),
-        source,
-    })
-}
-
 /// The call that the flags describe.
 fn call(args: &Explain) -> Result<(String, Value), RunError> {
     if let Some(command) = args.command.first() {
@@ -158,7 +151,7 @@ fn call(args: &Explain) -> Result<(String, Value), RunError> {
 
 /// Reads calls, one JSON object a line; answers one line each, whatever the line holds.
 fn many(args: &Explain) -> Result<ExitCode, RunError> {
-    let look = around()?;
+    let look = look_around()?;
     let rules = look.rules(None)?;
     let mut input = std::io::stdin().lock();
     let mut line = Vec::new();

@@ -12,6 +12,7 @@ use super::copies::Consent;
 use crate::args::{HostName, Install, Uninstall};
 use crate::failure::{self, Voice};
 use crate::output::{print, print_json};
+use crate::request::look_around;
 
 pub(crate) fn main(args: &Install) -> ExitCode {
     let voice = Voice::of(args.json);
@@ -46,7 +47,7 @@ fn install(args: &Install, voice: Voice) -> Result<(), RunError> {
         program,
         package: args.package.clone(),
     };
-    let look = look()?;
+    let look = look_around()?;
     let plan = plan(&wish, &around(&look, &|name| look.variable(name))?)?;
     carry(
         plan,
@@ -58,7 +59,7 @@ fn install(args: &Install, voice: Voice) -> Result<(), RunError> {
 }
 
 fn uninstall(args: &Uninstall, voice: Voice) -> Result<(), RunError> {
-    let look = look()?;
+    let look = look_around()?;
     let plan = plan_removal(
         host(args.host),
         &around(&look, &|name| look.variable(name))?,
@@ -139,14 +140,6 @@ fn host(name: HostName) -> Host {
         HostName::Codex => Host::Codex,
         HostName::Mcp => Host::Mcp,
     }
-}
-
-fn look() -> Result<Look, RunError> {
-    Look::around().map_err(|source| RunError::State {
-        doing: "find the current folder",
-        path: ".".into(),
-        source,
-    })
 }
 
 fn around<'a>(

@@ -15,13 +15,13 @@ use deputize_runs::{
     recover_unfinished,
 };
 use deputize_shell::second_opinion;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::run::Outside;
 use crate::args::Mcp;
+use crate::driving::{EndSignals, runtime};
 use crate::failure::{self, Voice, usage};
 use crate::output::error_line;
-use crate::request::{allowances, limits};
+use crate::request::{allowances, limits, look_around};
 
 /// How long a host may take to write its secret: it does so as it starts us.
 const SECRET: Duration = Duration::from_secs(10);
@@ -39,11 +39,7 @@ fn begin(args: Mcp) -> Result<(), RunError> {
     harden_supervisor()?;
     let host = identity(&args)?;
     let program = PinnedProgram::open()?;
-    let look = Look::around().map_err(|source| RunError::State {
-        doing: "find the current folder",
-        path: ".".into(),
-        source,
-    })?;
+    let look = look_around()?;
     for (run, recovered) in recover_unfinished(&Store::below(look.state()?)) {
         let what = match recovered.finished {
             true => "finished",
@@ -78,15 +74,7 @@ impl deputize_mcp::Outside for Outside {
 }
 
 fn run(settings: Settings, spawner: Spawner, program: PinnedProgram) -> Result<(), RunError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|source| RunError::State {
-            doing: "start the runtime of",
-            path: "deputize".into(),
-            source,
-        })?;
+    let runtime = runtime()?;
     let boundaries = Boundaries::new(spawner, program);
     let served = runtime.block_on(serve(
         settings,
@@ -102,26 +90,7 @@ fn run(settings: Settings, spawner: Spawner, program: PinnedProgram) -> Result<(
 
 /// Waits for a signal that ends a program.
 async fn told_to_end() {
-    let kinds = [
-        SignalKind::terminate(),
-        SignalKind::interrupt(),
-        SignalKind::hangup(),
-    ];
-    let [mut terminate, mut interrupt, mut hang_up] = kinds.map(|kind| signal(kind).ok());
-    tokio::select! {
-        () = heard(&mut terminate) => {}
-        () = heard(&mut interrupt) => {}
-        () = heard(&mut hang_up) => {}
-    }
-}
-
-async fn heard(signal: &mut Option<tokio::signal::unix::Signal>) {
-    match signal {
-        Some(signal) => {
-            signal.recv().await;
-        }
-        None => std::future::pending().await,
-    }
+    EndSignals::listen().next().await;
 }
 
 /// The host and its secret, which is read before anything else.

@@ -6,13 +6,14 @@ use std::process::ExitCode;
 
 use deputize_authority::{CallRule, Refusal, Rule as SpawnRule, RuleKind, Rules as Own, escape};
 use deputize_gate::{Expected, Oddity, examples, failing, oddities, person_examples};
-use deputize_runs::{Look, RunError};
+use deputize_runs::RunError;
 use deputize_shell::{Answer, Rule, rules};
 use serde_json::{Value, json};
 
 use crate::args::{Rules, RulesCommand};
 use crate::failure::{self, FAILED, Voice};
 use crate::output::{print, print_json};
+use crate::request::look_around;
 
 pub(crate) fn main(args: &Rules) -> ExitCode {
     let (outcome, json) = match &args.command {
@@ -23,16 +24,8 @@ pub(crate) fn main(args: &Rules) -> ExitCode {
     outcome.unwrap_or_else(|error| failure::tell(&error, Voice::of(json)))
 }
 
-fn look() -> Result<Look, RunError> {
-    Look::around().map_err(|source| RunError::State {
-        doing: "find the current folder",
-        path: ".".into(),
-        source,
-    })
-}
-
 fn list(json: bool) -> Result<ExitCode, RunError> {
-    let own = look()?.rules(None)?;
+    let own = look_around()?.rules(None)?;
     if json {
         let rules: Vec<Value> = rules::all().map(object).collect();
         let calls = own.calls().iter().map(of_call);
@@ -142,7 +135,7 @@ fn word(answer: Answer) -> &'static str {
 }
 
 fn test(json: bool) -> Result<ExitCode, RunError> {
-    let own = look()?.rules(None)?;
+    let own = look_around()?.rules(None)?;
     let own_examples = person_examples(&own);
     let own_failed: Vec<_> = own_examples.iter().filter(|it| !it.holds).collect();
     let failures = failing();
@@ -183,7 +176,7 @@ fn code(is_well: bool) -> ExitCode {
 
 /// Says everything that is wrong or odd about a file of rules.
 fn lint(file: Option<&Path>, json: bool) -> Result<ExitCode, RunError> {
-    let Some(read) = look()?.rules_text(file)? else {
+    let Some(read) = look_around()?.rules_text(file)? else {
         match json {
             true => print_json(&json!({ "file": null, "rules": 0, "faults": [], "oddities": [] })),
             false => print("there is no rules.toml of yours\n"),

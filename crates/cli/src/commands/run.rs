@@ -1,13 +1,16 @@
 //! `deputize run`: a task for a child, and its result.
 
 use std::io::Read as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use deputize_authority::{Channel, Preset, WorkspaceMode};
 use deputize_boundary::{PinnedProgram, harden_supervisor};
 use deputize_model::{Edge, Sleeper};
-use deputize_runs::{Child, Finished, Look, RunError, Store, on_main_thread, recover_unfinished};
+use deputize_runs::{
+    Child, Finished, RunError, Store, on_main_thread, open_unwaiting, recover_unfinished,
+};
 
 use super::copies::tell_recovered;
 use crate::args::Run;
@@ -16,7 +19,7 @@ use crate::driving::{RealTime, drive};
 use crate::failure::{self, Voice};
 use crate::output::{error_width, print, print_json};
 use crate::question::{self, Answer};
-use crate::request::request;
+use crate::request::{look_around, request};
 use crate::show;
 use crate::status::Style;
 
@@ -30,11 +33,7 @@ pub(crate) fn main(args: Run) -> ExitCode {
 
 fn begin(args: Run) -> Result<ExitCode, RunError> {
     let program = PinnedProgram::open()?;
-    let look = Look::around().map_err(|source| RunError::State {
-        doing: "find the current folder",
-        path: ".".into(),
-        source,
-    })?;
+    let look = look_around()?;
     let request = request(&args)?;
     let mut child = match Child::plan(&look, request.clone(), &Outside) {
         Err(RunError::Refused(refusal)) if refusal.code == "no_model" => {
@@ -120,10 +119,7 @@ fn show(finished: &Finished, mode: WorkspaceMode, args: &Run) {
 
 /// Opens what is a file, and nothing that would be waited for.
 fn regular_file(path: &str) -> std::io::Result<std::fs::File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let mut options = std::fs::OpenOptions::new();
-    let file = options.read(true).custom_flags(nonblocking).open(path)?;
+    let file = open_unwaiting(Path::new(path))?;
     match file.metadata()?.is_file() {
         true => Ok(file),
         false => Err(std::io::Error::other("it is no file")),
