@@ -1,6 +1,9 @@
 //! What the tools take. The schemas that clients see are made from these types.
 //!
 //! No field of these allows, raises or trusts anything (S4): a model fills them in.
+//!
+//! What [`Task`] and [`Subagent`] have in common stands in both: a type that refuses unknown fields can't
+//! take another's by `flatten`, and refusing them matters more here.
 
 use std::path::PathBuf;
 

@@ -76,13 +76,7 @@ fn what_a_project_plants_reaches_no_child() {
     let question = rpc.dialog();
     assert!(!question.to_string().contains(PLANTED), "{question}");
     rpc.choose(&question, "Yes, for this run");
-    let result = rpc.called("subagent");
-    assert_eq!(
-        result["result"]["details"]["answer"]["status"], "ok",
-        "{result}"
-    );
-    rpc.settled();
-    rpc.end();
+    rpc.end_well();
     // The control: Pi's own agent has met what was planted.
     let own = pi.asked()[0].to_string();
     assert!(own.contains(PLANTED), "nothing was planted: {own}");

@@ -90,13 +90,7 @@ fn signed_thinking_is_played_back() {
     speak_anthropic(&pi);
     let mut rpc = pi.rpc(&["--thinking", "low"]);
     rpc.prompt("What is the weight limit?");
-    let result = rpc.called("subagent");
-    assert_eq!(
-        result["result"]["details"]["answer"]["status"], "ok",
-        "{result}"
-    );
-    rpc.settled();
-    rpc.end();
+    rpc.end_well();
     let bodies = pi.asked();
     let said = bodies[2]["messages"].as_array().unwrap();
     let own = said

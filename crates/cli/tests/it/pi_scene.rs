@@ -298,6 +298,16 @@ impl Rpc {
         })
     }
 
+    /// Waits for a child that ended well, and for what Pi's agent makes of it, and ends Pi.
+    #[track_caller]
+    pub(crate) fn end_well(mut self) {
+        let result = self.called("subagent");
+        let answer = &result["result"]["details"]["answer"];
+        assert_eq!(answer["status"], "ok", "{result}");
+        self.settled();
+        self.end();
+    }
+
     /// Waits until Pi's agent has nothing to do about the last prompt. An entry of the session may have come after
     /// that, and so may have been waited for first.
     #[track_caller]

@@ -33,17 +33,28 @@ fn asked(calls: &[Value]) -> (TestEnv, Terminal) {
     (env, terminal)
 }
 
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+/// What the only run's ledger holds of one kind of event, each with the number of its call.
+fn told(env: &TestEnv, kind: &str) -> Vec<(u64, Value)> {
+    let events = events(&only_run(env)).into_iter();
+    let told = events.filter(|event| event["kind"] == kind);
+    told.map(|event| {
+        (
+            event["data"]["call"].as_u64().unwrap(),
+            event["data"].clone(),
+        )
+    })
+    .collect()
+}
+
 /// Who answered what, of every question that was put.
 fn answers(env: &TestEnv) -> Vec<(u64, String, String, String)> {
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let events = events(&only_run(env));
-    let answered = events
-        .iter()
-        .filter(|event| event["kind"] == "call.answered");
+    let answered = told(env, "call.answered").into_iter();
     answered
-        .map(|event| {
-            let data = &event["data"];
-            let call = data["call"].as_u64().unwrap();
+        .map(|(call, data)| {
             (
                 call,
                 text(&data["answer"]),
@@ -55,17 +66,9 @@ fn answers(env: &TestEnv) -> Vec<(u64, String, String, String)> {
 }
 
 fn verdicts(env: &TestEnv) -> Vec<(u64, String, String)> {
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let events = events(&only_run(env));
-    let decided = events
-        .iter()
-        .filter(|event| event["kind"] == "call.decided");
+    let decided = told(env, "call.decided").into_iter();
     decided
-        .map(|event| {
-            let data = &event["data"];
-            let rule = text(&data["rule"]);
-            (data["call"].as_u64().unwrap(), text(&data["verdict"]), rule)
-        })
+        .map(|(call, data)| (call, text(&data["verdict"]), text(&data["rule"])))
         .collect()
 }
 
