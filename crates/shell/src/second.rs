@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 
 use rable::{Node, NodeKind};
 
+use crate::machine::prescan;
+
 /// What another parser sees in a line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Opinion {
@@ -32,13 +34,11 @@ impl Opinion {
     }
 }
 
-/// The names of the commands that our parser sees, as they are spelled; `None`: it sees an error.
+/// The names of the commands that our parser sees, as they are spelled; `None`: it sees an error, or the
+/// line is longer or more nested than is parsed.
 #[must_use]
 pub fn first_opinion(line: &str) -> Option<BTreeSet<String>> {
-    if line.len() > crate::limits::MAX_BYTES {
-        return None;
-    }
-    let nodes = rable::parse(line, false).ok()?;
+    let nodes = prescan::check(line).ok()?.parse()?;
     let mut names = BTreeSet::new();
     for node in &nodes {
         walk(node, &mut names, 0);

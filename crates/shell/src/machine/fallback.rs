@@ -77,14 +77,17 @@ impl Machine<'_> {
         // The beginning of a long piece is enough to show plain danger.
         let whole = piece.len() <= 4_096;
         let piece = piece.get(..floor(piece, 4_096)).unwrap_or_default();
-        if piece.len() < 3 || super::prescan::check(piece).is_err() {
-            return piece.len() < 3;
+        if piece.len() < 3 {
+            return true;
         }
+        let Ok(checked) = super::prescan::check(piece) else {
+            return false;
+        };
         self.parsed += piece.len() + 16;
         if self.parsed > crate::limits::MAX_PARSED {
             return false;
         }
-        let Ok(nodes) = rable::parse(piece, false) else {
+        let Some(nodes) = checked.parse() else {
             return false;
         };
         let outermost = std::mem::replace(&mut self.outermost, false);

@@ -7,7 +7,7 @@
 mod call;
 mod compound;
 mod fallback;
-mod prescan;
+pub(crate) mod prescan;
 mod redirect;
 mod simple;
 mod state;
@@ -200,17 +200,20 @@ impl Machine<'_> {
             self.limit("code in code deeper than is followed");
             return;
         }
-        if let Err(reason) = prescan::check(text) {
-            self.limit(reason);
-            self.pieces(text, state);
-            return;
-        }
+        let checked = match prescan::check(text) {
+            Ok(checked) => checked,
+            Err(reason) => {
+                self.limit(reason);
+                self.pieces(text, state);
+                return;
+            }
+        };
         self.parsed += text.len() + 16;
         if self.parsed > MAX_PARSED {
             self.limit("more code than is followed");
             return;
         }
-        let Ok(nodes) = rable::parse(text, false) else {
+        let Some(nodes) = checked.parse() else {
             self.partial("not complete shell syntax");
             self.act(&rules::opaque::SYNTAX);
             self.pieces(text, state);

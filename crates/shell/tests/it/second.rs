@@ -12,6 +12,16 @@ fn names_of_commands_are_found_wherever_they_stand() {
     assert_eq!(first_opinion("ls ;; pwd"), None);
 }
 
+/// G5, G10: what the gate doesn't parse for its nesting or its length isn't parsed here either: the first of
+/// these took the parser minutes.
+#[test]
+fn no_opinion_is_had_of_what_is_too_much_to_parse() {
+    for line in ["<(".repeat(2_000), "$(".repeat(17), "a ".repeat(40_000)] {
+        assert_eq!(first_opinion(&line), None);
+    }
+    assert!(first_opinion("echo $(a $(b $(c)))").is_some());
+}
+
 /// G5: disagreement makes an `allow` an `ask` and changes nothing else.
 #[test]
 fn doubt_only_takes_back() {
