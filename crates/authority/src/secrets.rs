@@ -199,6 +199,16 @@ fn dotted_ends(path: &Path) -> impl Iterator<Item = &Path> {
 }
 
 fn begins_with(end: &Path, run: &[&str]) -> bool {
+    // Most ends differ in their first bytes.
+    let head = run.first().and_then(|first| {
+        end.as_os_str()
+            .as_bytes()
+            .get(..first.len())
+            .zip(Some(*first))
+    });
+    if !head.is_some_and(|(head, first)| is(head, first)) {
+        return false;
+    }
     let mut parts = end.components();
     run.iter()
         .all(|wanted| parts.next().is_some_and(|part| is(bytes(part), wanted)))

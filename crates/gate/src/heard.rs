@@ -16,6 +16,7 @@ use deputize_shell::{
 };
 
 use crate::effect::shown_text;
+use crate::reached;
 use crate::rule::{self, RuleRef};
 
 /// What rules are heard about: the person's, and where the call is made.
@@ -160,7 +161,8 @@ impl<'r> Ear<'r> {
                 .find_map(|effect| match &effect.what {
                     What::Network { host: Some(host) } if rule.subject.is_host(host) => heard(host),
                     _ => None,
-                }),
+                })
+                .or_else(|| reached::named(rule, analysis).and_then(|host| heard(&host))),
             Subject::Tool(_) => None,
         }
     }

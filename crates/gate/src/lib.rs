@@ -32,6 +32,7 @@ mod launch;
 mod limits;
 mod lint;
 mod parse;
+mod reached;
 mod resolve;
 mod rule;
 mod rulebook;

@@ -3,6 +3,9 @@
 /// Whether a shell pattern matches a whole name. `/` has no meaning here: patterns are matched
 /// component by component.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    if differs_at_an_end(pattern, name) {
+        return false;
+    }
     let pattern: Vec<char> = pattern.chars().take(256).collect();
     let name: Vec<char> = name.chars().take(256).collect();
     // Where to go on when a `*` must take one character more.
@@ -31,6 +34,20 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
             None => return false,
         }
     }
+}
+
+/// Whether the first or the last character alone tells that a name isn't matched, as it does for most.
+fn differs_at_an_end(pattern: &str, name: &str) -> bool {
+    let plain = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let first = pattern.first().filter(plain);
+    // What is longer is only looked at so far.
+    let last = pattern
+        .last()
+        .filter(plain)
+        .filter(|_| pattern.len().max(name.len()) < 256);
+    first.is_some_and(|first| name.first() != Some(first))
+        || last.is_some_and(|last| name.last() != Some(last))
 }
 
 /// Where the pattern goes on when the part at `p` matches this character.

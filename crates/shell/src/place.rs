@@ -9,7 +9,7 @@ use deputize_authority::{
 };
 
 use crate::glob;
-use crate::names::{GENERATED, HOME_SECRETS, MACHINE_SECRETS, SECRET_NAMES};
+use crate::names::{GENERATED, GENERATED_PATTERNS, HOME_SECRETS, MACHINE_SECRETS, SECRET_NAMES};
 use crate::value::{Field, Part, Taint};
 use crate::world::World;
 
@@ -189,6 +189,9 @@ fn unknown_place(field: &Field, cwd: Option<&str>, world: &World, links: &Links)
     if prefix.is_empty() && taint.has(Taint::OUTSIDE) {
         return Place::Outside;
     }
+    if prefix.is_empty() && taint.has(Taint::NAMES_SECRET) {
+        return Place::SecretInside;
+    }
     if prefix.is_empty() || prefix == "./" {
         let root = cwd.is_some_and(|cwd| roots(world).any(|root| root == cwd));
         if root && taint.has(Taint::ALL) {
@@ -317,7 +320,7 @@ pub(crate) fn place_of(path: &str, world: &World) -> Place {
 
 fn system_place(path: &str) -> Option<Place> {
     if MACHINE_SECRETS
-        .split(' ')
+        .iter()
         .any(|secret| below(path, secret).is_some())
     {
         return Some(Place::Secret);
@@ -391,10 +394,10 @@ fn inside(rest: &str) -> Place {
 }
 
 fn is_generated(part: &str) -> bool {
-    GENERATED.split(' ').any(|name| {
-        name == part
-            || (glob::is_pattern(name) && !part.starts_with('*') && glob::matches(name, part))
-    }) || (glob::is_pattern(part) && GENERATED.split(' ').any(|name| name == part))
+    let is_one = |pattern: &&str| !part.starts_with('*') && glob::matches(pattern, part);
+    GENERATED.contains(&part)
+        || GENERATED_PATTERNS.contains(&part)
+        || GENERATED_PATTERNS.iter().any(is_one)
 }
 
 fn git_place(rest: &[&str]) -> Place {
@@ -426,7 +429,7 @@ fn is_secret_outside(path: &str, world: &World) -> bool {
     let in_home = home_rest(path, world);
     let listed = in_home.is_some_and(|rest| {
         HOME_SECRETS
-            .split(' ')
+            .iter()
             .any(|secret| below(rest, secret).is_some())
     });
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -436,7 +439,7 @@ fn is_secret_outside(path: &str, world: &World) -> bool {
         glob::is_pattern(part)
             && !glob::is_wide(part)
             && SECRET_NAMES
-                .split(' ')
+                .iter()
                 .any(|secret| glob::matches(part, secret))
     }) || (path.starts_with("/etc/")
         && glob::is_pattern(name)

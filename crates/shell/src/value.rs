@@ -6,7 +6,7 @@ use crate::limits::MAX_VALUE;
 
 /// Where unknown text comes from, as a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Taint(u8);
+pub(crate) struct Taint(u16);
 
 impl Taint {
     pub(crate) const NONE: Self = Self(0);
@@ -24,6 +24,8 @@ impl Taint {
     pub(crate) const OUTSIDE: Self = Self(64);
     /// Every name of a folder.
     pub(crate) const ALL: Self = Self(128);
+    /// Names of files of the workspace among which there are those of secrets.
+    pub(crate) const NAMES_SECRET: Self = Self(256);
     /// A value that nothing bad can be made of: a number, a date.
     pub(crate) const PLAIN: Self = Self(32);
 

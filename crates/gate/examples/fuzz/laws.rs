@@ -196,11 +196,7 @@ impl Bench {
             && !line.contains(['!', '\0'])
             && !line.trim_end().ends_with(['\\', '&', ';', '|', '<', '>'])
             && !line.starts_with(['-', '+'])
-            && !line.contains("$1")
-            && !line.contains("${1")
-            && !line.contains("$@")
-            && !line.contains("$*")
-            && !line.contains("$0")
+            && !names_arguments(line)
             && line.len() < limits::MAX_BYTES / 4;
         if !is_whole {
             return None;
@@ -232,6 +228,16 @@ impl Bench {
         (rank(around) < rank(alone))
             .then(|| format!("wrapping {} makes safer: {alone:?} {around:?}", pick % 14))
     }
+}
+
+/// Whether a line names arguments of its shell: a shell that is called without any knows that it has none.
+fn names_arguments(line: &str) -> bool {
+    line.split('$').skip(1).any(|rest| {
+        let name = rest.strip_prefix('{').unwrap_or(rest);
+        name.trim_start_matches(['#', '!'])
+            .starts_with(|c: char| c.is_ascii_digit() || matches!(c, '@' | '*'))
+            || name.starts_with('#')
+    })
 }
 
 /// Whether a limit was met: above one, a line is at most asked about.

@@ -84,7 +84,10 @@ fn run(time: Duration, seed: u64, folder: &Path, more: Vec<String>) -> std::io::
         current.set_len(0)?;
         current.write_at(line.as_bytes(), 0)?;
         let taken = bench.time(&line);
-        slowest = slowest.max(taken);
+        if taken > slowest {
+            slowest = taken;
+            fs::write(folder.join("slowest"), &line)?;
+        }
         let broken = match taken > SLOW {
             true => Some(format!("slow: {taken:?}")),
             false => broken(&bench, &line, tried),

@@ -27,8 +27,8 @@ const LOADERS: &str = "BASH_ENV ENV ZDOTDIR LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT 
     RUSTFLAGS MAKEFLAGS TAR_OPTIONS XDG_CONFIG_HOME HOME GNUPGHOME KUBECONFIG DOCKER_HOST BASHOPTS \
     SHELLOPTS HISTFILE npm_config_script_shell NPM_CONFIG_SCRIPT_SHELL EMACSLOADPATH LUA_INIT \
     RIPGREP_CONFIG_PATH LESS LESSKEY LESSKEYIN ACKRC ACK_OPTIONS FZF_DEFAULT_COMMAND \
-    FZF_DEFAULT_OPTS MANOPT GREP_OPTIONS AWKPATH AWKLIBPATH http_proxy https_proxy HTTP_PROXY \
-    HTTPS_PROXY ALL_PROXY";
+    FZF_DEFAULT_OPTS MANOPT GREP_OPTIONS AWKPATH AWKLIBPATH http_proxy https_proxy \
+    ftp_proxy all_proxy rsync_proxy HTTP_PROXY HTTPS_PROXY FTP_PROXY ALL_PROXY RSYNC_PROXY";
 
 /// Variables that name a file or a folder which some program writes.
 const WRITTEN: &str = "SSLKEYLOGFILE LLVM_PROFILE_FILE MALLOC_TRACE LD_DEBUG_OUTPUT LD_PROFILE_OUTPUT \
@@ -85,6 +85,9 @@ pub(crate) fn environment(machine: &mut Machine<'_>, name: &str, value: &Field, 
     {
         if value.known().is_none_or(|text| !text.is_empty()) {
             machine.act(&rules::persistence::ENVIRONMENT);
+            if name.to_lowercase().ends_with("_proxy") {
+                machine.network(super::net::host(value));
+            }
         }
         if let Some(text) = value.known() {
             let text = text.trim_start_matches([':', '!']).to_owned();

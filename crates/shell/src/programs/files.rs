@@ -67,6 +67,31 @@ fn ends(parsed: &Parsed) -> (Vec<Field>, Option<Field>) {
     }
 }
 
+/// Whether a secret is to be had afterwards under a name that doesn't say so.
+fn leaves_its_name(
+    machine: &Machine<'_>,
+    source: &Field,
+    to: &Field,
+    parsed: &Parsed,
+    state: &State,
+) -> bool {
+    let is_folder = to.shown().ends_with('/')
+        || parsed.has(&["t", "target-directory"])
+        || machine.target(to, state).place == Place::Whole;
+    let name = match is_folder {
+        true => {
+            let source = source.shown();
+            let name = source.rsplit('/').next().unwrap_or_default();
+            Field::lit(&format!("{}/{name}", to.shown()))
+        }
+        false => to.clone(),
+    };
+    !matches!(
+        machine.target(&name, state).place,
+        Place::SecretInside | Place::Secret
+    )
+}
+
 /// Notes what is written where one source lands in a destination: it may be a folder.
 pub(super) fn landed(
     machine: &mut Machine<'_>,
@@ -174,6 +199,11 @@ fn move_(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         };
         if place != Place::SecretInside {
             machine.path(role, source, state);
+        } else if to
+            .as_ref()
+            .is_some_and(|to| leaves_its_name(machine, source, to, &parsed, state))
+        {
+            machine.path(Role::Read, source, state);
         }
         if place == Place::Secret {
             machine.path(Role::Read, source, state);
@@ -218,6 +248,12 @@ fn link(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             *source = moved;
         }
         machine.path(Role::LinkTo, source, state);
+        if let Some(to) = &to
+            && machine.target(source, state).place == Place::SecretInside
+            && leaves_its_name(machine, source, to, &parsed, state)
+        {
+            machine.path(Role::Read, source, state);
+        }
     }
     if let Some(to) = to {
         machine.path(Role::Write, &to, state);
@@ -293,8 +329,8 @@ fn rsync(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             }
         }
     }
-    if let Some(to) = to {
-        if super::net::is_remote(&to) {
+    if let Some(to) = &to {
+        if super::net::is_remote(to) {
             remote = true;
             if deletes {
                 machine.act(&rules::remote::CLOUD_DESTROY);
@@ -303,17 +339,23 @@ fn rsync(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                 machine.act(&rules::secret::UPLOAD);
             }
         } else {
-            let place = machine.target(&to, state).place;
+            let place = machine.target(to, state).place;
             if deletes {
-                machine.path(Role::DeleteTree, &to, state);
+                machine.path(Role::DeleteTree, to, state);
             }
             if place != Place::Whole || !deletes {
-                machine.path(Role::Write, &to, state);
+                machine.path(Role::Write, to, state);
             }
         }
     }
     if remote {
-        machine.network(None);
+        for other in sources
+            .iter()
+            .chain(&to)
+            .filter(|field| super::net::is_remote(field))
+        {
+            machine.network(super::net::host(other));
+        }
     }
     Out::Unknown(Taint::NONE)
 }

@@ -158,7 +158,11 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         if !acts {
             machine.path(Role::Read, root, state);
         }
+        let sought = found(root, narrow.as_deref());
+        let names_secret =
+            narrow.is_some() && machine.target(&sought, state).place == Place::SecretInside;
         taint = match place {
+            Place::Whole | Place::Inside if names_secret => taint.with(Taint::NAMES_SECRET),
             Place::Whole if !bounded && narrow.is_none() => taint.with(Taint::ALL),
             Place::Whole | Place::Inside | Place::Generated => taint,
             Place::Outside | Place::Startup | Place::Secret | Place::Device => Taint::OUTSIDE,

@@ -6,7 +6,7 @@ use crate::machine::{Call, Machine, State};
 use crate::options::{Order, Parsed, parse};
 use crate::place::Place;
 use crate::rules;
-use crate::value::{Field, Out, Part, Taint};
+use crate::value::{Field, Out, Taint};
 
 pub(super) fn handler(name: &str) -> Option<Handler> {
     Some(match name {
@@ -263,7 +263,7 @@ fn wget(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         call.args,
         "O o a P e i B t T w Q U d D A R I X l dir out output-document output-file append-output directory-prefix execute \
          input-file post-data post-file body-data body-file header user password user-agent referer tries timeout \
-         load-cookies save-cookies use-askpass config method",
+         load-cookies save-cookies use-askpass config method all-proxy http-proxy https-proxy ftp-proxy",
         Order::Any,
     );
     let mut taint = args_taint(call.args);
@@ -304,11 +304,17 @@ fn wget(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             let shown = setting.shown();
             if let Some((_, value)) = shown.split_once('=') {
                 machine.suspect(value.trim(), state);
+                if shown.contains("proxy") {
+                    machine.network(host(&Field::lit(value.trim())));
+                }
                 if shown.contains("output_document") {
                     machine.path(Role::Write, &Field::lit(value.trim()), state);
                 }
             }
         }
+    }
+    for proxy in parsed.values(&["all-proxy", "http-proxy", "https-proxy", "ftp-proxy"]) {
+        machine.network(host(proxy));
     }
     for url in &parsed.operands {
         talks(machine, Some(url), taint);
@@ -378,7 +384,12 @@ fn line(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     if listens {
         machine.act(&rules::network::LISTEN);
     }
-    let to = call.args.iter().find(|arg| !arg.prefix().starts_with('-'));
+    // An option may take the word behind it, and addresses of `socat` have a form of their own.
+    let to = call.args.first().filter(|arg| {
+        call.name != "socat"
+            && !call.args.iter().any(|arg| arg.prefix().starts_with('-'))
+            && !arg.prefix().is_empty()
+    });
     talks(machine, to, input.and(args_taint(call.args)));
     Out::Unknown(Taint::LINE)
 }
@@ -473,16 +484,11 @@ fn simple(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
     if matches!(call.name, "ngrok" | "cloudflared") {
         machine.act(&rules::network::LISTEN);
     }
-    let to = call
-        .args
-        .iter()
-        .rev()
-        .find(|arg| !arg.prefix().starts_with(['-', '+']))
-        .filter(|arg| {
-            !arg.parts
-                .iter()
-                .all(|part| matches!(part, Part::Unknown(_)))
-        });
+    // Of several words, or behind an option, nobody says which is the host.
+    let to = match call.args {
+        [one] if !one.prefix().starts_with(['-', '+', '@']) => Some(one),
+        _ => None,
+    };
     let sends = if mails || matches!(call.name, "websocat" | "wscat" | "logger" | "wall") {
         taint.and(input)
     } else {

@@ -166,10 +166,10 @@ fn transfer(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Ou
             written(machine, last, state);
         }
     }
-    talks(
-        machine,
-        parsed.operands.iter().find(|field| is_remote(field)),
-        taint,
-    );
+    let mut remotes = parsed.operands.iter().filter(|field| is_remote(field));
+    talks(machine, remotes.next(), taint);
+    for other in remotes {
+        talks(machine, Some(other), taint);
+    }
     Out::Unknown(Taint::REMOTE)
 }

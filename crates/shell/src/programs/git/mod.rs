@@ -1,5 +1,6 @@
 //! `git`: what its commands change, lose and run.
 
+mod contents;
 mod options;
 mod settings;
 mod verb_lists;
@@ -149,27 +150,12 @@ fn verb_effects(machine: &mut Machine<'_>, verb: &str, args: &[Field], state: &m
         }
     }
     let parsed = parse(args, valued(verb), Order::Any);
-    for operand in &parsed.operands {
-        match verb {
-            "hash-object" => {
-                machine.path(Role::Read, operand, state);
-            }
-            // What the history holds of a secret is one too.
-            "show" | "cat-file" => {
-                let at = operand.prefix().find(':').map(|at| operand.after(at + 1));
-                let is_secret = |path: &Field| {
-                    matches!(
-                        machine.target(path, state).place,
-                        Place::Secret | Place::SecretInside
-                    )
-                };
-                if let Some(path) = at.filter(is_secret) {
-                    machine.path(Role::Read, &path, state);
-                }
-            }
-            _ => {}
+    if verb == "hash-object" {
+        for operand in &parsed.operands {
+            machine.path(Role::Read, operand, state);
         }
     }
+    let printed = contents::printed(machine, verb, args, &parsed, state);
     programs_of(machine, verb, &parsed, state);
     for file in parsed.values(&["output", "o-dir", "output-directory"]) {
         let file = file.clone();
@@ -223,7 +209,7 @@ fn verb_effects(machine: &mut Machine<'_>, verb: &str, args: &[Field], state: &m
                 Out::Known(format!("{root}\n"))
             });
     }
-    Out::Unknown(Taint::NONE)
+    Out::Unknown(printed)
 }
 
 /// Other version control: looks are free, the rest isn't known well enough.
