@@ -11,6 +11,8 @@ pub const MAX_SUBSTITUTIONS: usize = 40;
 pub const MAX_COMPOUND: usize = 48;
 /// How many opening brackets and compound words a line may hold in all, for the same reason.
 pub const MAX_OPENINGS: usize = 512;
+/// Here-documents of one text: the other parser looks for the end of each anew.
+pub const MAX_HERE: usize = 64;
 /// Operators of a text that holds arithmetic or a condition: the parser recurses on them, unbounded.
 pub const MAX_OPERATORS: usize = 256;
 /// Commands of one text: the parser makes a tree of them that is as deep as the line is long.

@@ -157,13 +157,12 @@ fn timed<'l>(name: tree_sitter::Node<'_>, line: &'l str) -> Option<&'l str> {
     line.get(next.byte_range())
 }
 
-/// What tree-sitter's grammar sees in a line; `None`: it can't be asked.
+/// What tree-sitter's grammar sees in a line; `None`: it can't be asked, or the line is longer or more nested
+/// than is parsed.
 #[cfg(feature = "second-opinion")]
 #[must_use]
 pub fn second_opinion(line: &str) -> Option<Opinion> {
-    if line.len() > crate::limits::MAX_BYTES {
-        return None;
-    }
+    prescan::check(line).ok()?;
     let mut parser = tree_sitter::Parser::new();
     parser
         .set_language(&tree_sitter_bash::LANGUAGE.into())

@@ -1,7 +1,7 @@
 //! What is looked at before the parser sees a text.
 
 use crate::limits::{
-    MAX_BYTES, MAX_COMMANDS, MAX_COMPOUND, MAX_NESTING, MAX_OPENINGS, MAX_OPERATORS,
+    MAX_BYTES, MAX_COMMANDS, MAX_COMPOUND, MAX_HERE, MAX_NESTING, MAX_OPENINGS, MAX_OPERATORS,
     MAX_SUBSTITUTIONS,
 };
 
@@ -71,6 +71,10 @@ pub(crate) fn check(text: &str) -> Result<Checked<'_>, &'static str> {
             words += usize::from(opens_compound(&bytes[at..]));
         }
         start = !byte.is_ascii_alphanumeric() && *byte != b'_' && *byte != b'-';
+    }
+    // Shifts and here-strings count as well: no line holds so many.
+    if text.matches("<<").count() > MAX_HERE {
+        return Err("more here-documents than are parsed");
     }
     if commands > MAX_COMMANDS {
         return Err("more commands than are parsed");
@@ -162,6 +166,7 @@ mod tests {
             "`".repeat(200),
             "{ ".repeat(600),
             "if ".repeat(600),
+            "<<E\n".repeat(100),
             "x".repeat(MAX_BYTES + 1),
             "a\0b".to_owned(),
         ] {
