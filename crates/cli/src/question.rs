@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read};
@@ -78,15 +79,26 @@ const LOOK: Timespec = Timespec {
     tv_nsec: 100_000_000,
 };
 
+/// An open question that didn't look for so long was stopped, and stands in the background no more: other
+/// programs wrote over it, so it is shown again.
+const STOPPED: Duration = Duration::from_secs(1);
+
 /// Shows `text`, which ends with a break, and reads a line after `prompt`, unless the question is taken
-/// back before. Ctrl-C is what it always is.
+/// back before. Ctrl-C and Ctrl-Z are what they always are.
 pub(crate) fn ask_line(text: &str, prompt: &str, withdrawn: &AtomicBool) -> Reply {
     let stdin = rustix::stdio::stdin();
     if tcflush(stdin, QueueSelector::IFlush).is_err() {
         return Reply::Ended;
     }
-    error_text(&format!("{text}{prompt} "));
+    let show = || error_text(&format!("{text}{prompt} "));
+    show();
+    let mut looked = Instant::now();
     loop {
+        let since = looked.elapsed();
+        looked = Instant::now();
+        if since > STOPPED {
+            show();
+        }
         if withdrawn.load(Ordering::Relaxed) {
             error_line("");
             return Reply::Withdrawn;

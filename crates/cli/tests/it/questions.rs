@@ -1,6 +1,9 @@
 //! Questions about single calls while a run goes on (S9, S5).
 
-use deputize_testkit::{Size, Terminal, TestEnv};
+use std::process::Command;
+use std::time::Duration;
+
+use deputize_testkit::{Size, Terminal, TestEnv, until};
 use serde_json::{Value, json};
 
 use crate::allowances::own_rules;
@@ -106,6 +109,31 @@ fn a_yes_is_for_the_call_that_was_shown() {
         .collect();
     let both = |call| [(call, "ask"), (call, "allow")];
     assert_eq!(allowed, [both(1), both(2), both(3)].concat());
+}
+
+/// S9: a run that was stopped on its terminal shows the open question again when it goes on.
+#[test]
+fn a_question_is_shown_again_after_a_stop() {
+    let (_env, mut terminal) = asked(&[touch("a")]);
+    terminal.until_shown(PROMPT);
+    let signal = |name: &str| {
+        let status = Command::new("kill")
+            .args(["-s", name, &terminal.id().to_string()])
+            .status();
+        assert!(status.unwrap().success());
+    };
+    signal("STOP");
+    std::thread::sleep(Duration::from_millis(1_500));
+    signal("CONT");
+    let shown = |terminal: &mut Terminal| {
+        let raw = String::from_utf8_lossy(terminal.raw()).into_owned();
+        raw.matches(PROMPT).count()
+    };
+    until("the question is shown again", || {
+        (shown(&mut terminal) == 2).then_some(())
+    });
+    terminal.press(b"y\n");
+    assert_eq!(terminal.wait().code(), Some(0), "{}", terminal.screen());
 }
 
 /// S9: a yes for the run covers exactly this call, as often as it comes, and no other.

@@ -124,6 +124,9 @@ pub enum ScriptError {
     /// It is not JSON of the right form; the error has line and column.
     #[error("{0}")]
     Form(#[from] serde_json::Error),
+    /// It is JSON of something else. Nothing of it is said: whoever names a file needn't be allowed to read it.
+    #[error("it is no script: one is an object with `turns`")]
+    Other,
     /// It has no turn.
     #[error("it has no turns")]
     NoTurns,
@@ -146,6 +149,11 @@ impl Script {
     pub fn parse(bytes: &[u8]) -> Result<Self, ScriptError> {
         if bytes.len() as u64 > MAX_SCRIPT_BYTES {
             return Err(ScriptError::TooLarge);
+        }
+        if let Ok(document) = serde_json::from_slice::<Value>(bytes)
+            && document.get("turns").is_none()
+        {
+            return Err(ScriptError::Other);
         }
         let script: Self = serde_json::from_slice(bytes)?;
         if script.turns.is_empty() {

@@ -155,6 +155,16 @@ fn documents_of_another_form_are_refused_with_the_place() {
         Script::parse(br#"{"turns": [{"text": "a", "delay_ms": 3600001}]}"#),
         Err(ScriptError::TooSlow(1))
     ));
+    // Of a file of another kind nothing is told: who names it needn't be allowed to read it.
+    for other in [
+        r#""hunter2""#,
+        r#"{"hunter2": "hunter2"}"#,
+        r#"["hunter2"]"#,
+        "hunter2=hunter2",
+    ] {
+        let error = error(other);
+        assert!(!error.contains("hunter2"), "{error}");
+    }
     let large = vec![b' '; usize::try_from(MAX_SCRIPT_BYTES).unwrap() + 1];
     assert!(matches!(Script::parse(&large), Err(ScriptError::TooLarge)));
 }
