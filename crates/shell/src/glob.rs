@@ -3,6 +3,9 @@
 /// Whether a shell pattern matches a whole name. `/` has no meaning here: patterns are matched
 /// component by component.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    if pattern.starts_with("!(") {
+        return true;
+    }
     if differs_at_an_end(pattern, name) {
         return false;
     }
@@ -94,11 +97,15 @@ fn one(pattern: &[char], p: usize, c: char) -> Option<usize> {
 
 /// Whether a component is a pattern.
 pub(crate) fn is_pattern(component: &str) -> bool {
-    component.contains(['*', '?', '['])
+    component.contains(['*', '?', '[']) || component.contains("!(")
 }
 
 /// Whether a pattern matches nearly every name: no two letters, digits or dots in a row stand in it.
 pub(crate) fn is_wide(pattern: &str) -> bool {
+    // Everything but a few names.
+    if pattern.starts_with("!(") && pattern.ends_with(')') {
+        return true;
+    }
     // A range of a whole alphabet says nothing about a name.
     let mut plain = pattern.to_owned();
     for range in [

@@ -26,6 +26,8 @@ impl Taint {
     pub(crate) const ALL: Self = Self(128);
     /// Names of files of the workspace among which there are those of secrets.
     pub(crate) const NAMES_SECRET: Self = Self(256);
+    /// The process id of a job that the line itself started.
+    pub(crate) const JOB: Self = Self(512);
     /// A value that nothing bad can be made of: a number, a date.
     pub(crate) const PLAIN: Self = Self(32);
 
@@ -257,6 +259,7 @@ impl Field {
 /// A bracket alone, as the command `[` is, is no pattern.
 fn is_glob(text: &str) -> bool {
     text.contains(['*', '?'])
+        || text.contains("!(")
         || text
             .split_once('[')
             .is_some_and(|(_, rest)| rest.contains(']'))

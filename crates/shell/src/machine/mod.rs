@@ -19,6 +19,7 @@ use rable::Node;
 pub(crate) use call::Call;
 pub(crate) use compound::flat;
 pub(crate) use fallback::candidates;
+pub(crate) use redirect::runs_remote;
 pub(crate) use state::{Sink, State, named};
 
 use crate::effect::{Analysis, Certainty, Completeness, Effect, Role, Step, What};
@@ -87,6 +88,9 @@ pub(crate) fn analyse(line: &str, world: &World) -> Analysis {
         // Other shells take a carriage return for the end of a line.
         let state = State::new(world);
         machine.suspect(&line.replace('\r', ""), &state);
+    }
+    if crate::programs::unleashes(line, &machine.effects) {
+        machine.act(&rules::privilege::UNASKED);
     }
     let completeness = if machine.reasons.is_empty() {
         Completeness::Complete

@@ -14,7 +14,15 @@ impl Checked<'_> {
     /// Its nodes; `None` where it isn't complete syntax.
     #[expect(clippy::disallowed_methods, reason = "this is the one way to it")]
     pub(crate) fn parse(self) -> Option<Vec<rable::Node>> {
-        rable::parse(self.0, false).ok()
+        let plain = rable::parse(self.0, false);
+        // Patterns such as `!(x)` are only syntax where a shell was told so, which can't be ruled out.
+        let extended = ["!(", "?(", "@(", "+(", "*("];
+        match plain {
+            Err(_) if extended.iter().any(|open| self.0.contains(open)) => {
+                rable::parse(self.0, true).ok()
+            }
+            plain => plain.ok(),
+        }
     }
 }
 

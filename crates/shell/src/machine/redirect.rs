@@ -268,6 +268,15 @@ impl Machine<'_> {
 
     /// Something is written to a name that code reads.
     pub(crate) fn given(&mut self, name: &str, out: &Out, state: &State) {
+        if let Out::Known(text) = out
+            && matches!(
+                crate::place::place_of(name, self.world),
+                Place::Protected(_) | Place::Startup
+            )
+            && runs_remote(text)
+        {
+            self.act(&rules::persistence::PLANTED);
+        }
         if let Some(code) = state.readers.get(name) {
             let code = code.clone();
             let mut inside = state.clone();
@@ -284,6 +293,29 @@ fn as_input(value: &Field) -> Out {
         Some(text) => Out::Known(text.into_owned()),
         None => Out::Unknown(value.taint()),
     }
+}
+
+/// Whether text that is to run later, as code or as a setting, fetches code and runs it.
+pub(crate) fn runs_remote(text: &str) -> bool {
+    let shells = [
+        "sh", "bash", "zsh", "dash", "python", "python3", "node", "perl", "ruby",
+    ];
+    let mut fetches = false;
+    for piece in text.split(['|', '\n']) {
+        let words = piece.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '&'));
+        let mut words = words.filter(|word| !word.is_empty() && *word != "sudo");
+        let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+        if fetches
+            && words
+                .clone()
+                .next()
+                .is_some_and(|word| shells.contains(&name(word).as_str()))
+        {
+            return true;
+        }
+        fetches = words.any(|word| matches!(name(word).as_str(), "curl" | "wget"));
+    }
+    false
 }
 
 /// Whether a redirection's word is one, and no operator or end of line.

@@ -38,6 +38,8 @@ pub(crate) struct State {
     vars: HashMap<String, Value>,
     pub(crate) functions: HashMap<String, Rc<Node>>,
     pub(crate) aliases: HashMap<String, String>,
+    /// Variables that stand for others.
+    refs: HashMap<String, String>,
     pub(crate) positional: Vec<Field>,
     pub(crate) zero: Field,
     /// Whether the positional parameters are those of a call that was followed.
@@ -57,6 +59,8 @@ pub(crate) struct State {
     pub(crate) search_changed: bool,
     /// Whether this line set any variable.
     pub(crate) sets_variables: bool,
+    /// Whether a secret was handed to git: what is pushed afterwards holds it.
+    pub(crate) commits_secret: bool,
     /// Variables that other programs heed, set since the last command, in whatever way.
     pub(crate) heeded: Vec<(String, Field)>,
 }
@@ -71,6 +75,7 @@ impl State {
             vars: HashMap::new(),
             functions: HashMap::new(),
             aliases: HashMap::new(),
+            refs: HashMap::new(),
             positional: Vec::new(),
             zero: Field::lit("bash"),
             positional_known: false,
@@ -81,6 +86,7 @@ impl State {
             files: BTreeMap::new(),
             links: Links::new(),
             readers: BTreeMap::new(),
+            commits_secret: false,
             made: BTreeSet::new(),
             search_changed: false,
             sets_variables: false,
@@ -116,7 +122,22 @@ impl State {
         }
     }
 
+    /// Makes a variable stand for another.
+    pub(crate) fn refer(&mut self, name: &str, other: &str) {
+        if self.refs.len() < MAX_VARIABLES {
+            self.refs.insert(name.to_owned(), other.to_owned());
+        }
+    }
+
+    /// The variable that a name stands for. A ring of names ends somewhere in it.
+    fn referent<'n>(&'n self, name: &'n str) -> &'n str {
+        (0..4).fold(name, |name, _| {
+            self.refs.get(name).map_or(name, String::as_str)
+        })
+    }
+
     pub(crate) fn read(&self, name: &str) -> Field {
+        let name = self.referent(name);
         match self.vars.get(name) {
             Some(Value::One(field)) => return field.clone(),
             Some(Value::Many(fields)) => return fields.first().cloned().unwrap_or_default(),
@@ -134,10 +155,9 @@ impl State {
             "IFS" => Field::lit(" \t\n"),
             "0" => self.zero.clone(),
             "#" if self.positional_known => Field::lit(&self.positional.len().to_string()),
-            "?" | "$" | "!" | "#" | "RANDOM" | "SECONDS" | "LINENO" | "EPOCHSECONDS" | "UID"
-            | "EUID" | "BASHPID" | "PPID" | "SRANDOM" | "COLUMNS" | "LINES" => {
-                Field::unknown(Taint::PLAIN)
-            }
+            "!" => Field::unknown(Taint::PLAIN.with(Taint::JOB)),
+            "?" | "$" | "#" | "RANDOM" | "SECONDS" | "LINENO" | "EPOCHSECONDS" | "UID" | "EUID"
+            | "BASHPID" | "PPID" | "SRANDOM" | "COLUMNS" | "LINES" => Field::unknown(Taint::PLAIN),
             _ => match name.parse::<usize>() {
                 Ok(at) => match self.positional.get(at.wrapping_sub(1)) {
                     Some(field) => field.clone(),

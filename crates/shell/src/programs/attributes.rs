@@ -6,7 +6,8 @@ use crate::machine::{Call, Machine, State};
 use crate::options::{Order, parse};
 use crate::place::Place;
 use crate::rules;
-use crate::value::Out;
+
+use crate::value::{Out, Taint};
 
 pub(super) fn handler(name: &str) -> Option<Handler> {
     Some(match name {
@@ -112,6 +113,13 @@ fn empty(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     for operand in &parsed.operands {
         let place = machine.target(operand, state).place;
         if call.name == "truncate" {
+            // Names that a list gives: all of the workspace, or many of it.
+            if operand.prefix().is_empty() && operand.has_unknown() {
+                machine.act(match operand.taint().has(Taint::ALL) {
+                    true => &rules::destructive::WORKSPACE,
+                    false => &rules::destructive::BULK,
+                });
+            }
             machine.path(Role::Write, operand, state);
             continue;
         }

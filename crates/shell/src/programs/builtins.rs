@@ -134,6 +134,17 @@ fn declare(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
     }
     for operand in &parsed.operands {
         machine.subscripted(operand, state);
+        if parsed.has(&["n"])
+            && let Some((name, other)) = operand
+                .known()
+                .as_deref()
+                .and_then(|text| text.split_once('='))
+            && plain_name(name)
+            && plain_name(other)
+        {
+            state.refer(name, other);
+            continue;
+        }
         if operand.has_unknown() && !operand.prefix().contains('=') {
             machine.partial("a variable whose name isn't known");
         }

@@ -14,6 +14,7 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
         "rm" | "rmdir" | "unlink" | "trash" | "srm" | "trash-put" | "gio" => remove,
         "cp" | "install" | "scp-local" => copy,
         "mv" => move_,
+        "rimraf" | "del-cli" => remove_all,
         "ln" | "link" => link,
         "rsync" => rsync,
         "tee" | "sponge" => tee,
@@ -43,6 +44,15 @@ fn remove(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
         removed(machine, operand, tree, state);
     }
     // An option that can't be told may make it recursive.
+    Out::empty()
+}
+
+/// A program that removes trees without being asked to.
+fn remove_all(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    for operand in &parse(call.args, "", Order::Any).operands {
+        removed(machine, operand, true, state);
+    }
     Out::empty()
 }
 

@@ -75,14 +75,7 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     }
     // `-D` at the end takes a word that isn't there.
     let at = at.min(args.len());
-    let narrow = args[at..].windows(2).find_map(|pair| {
-        let named = matches!(
-            pair[0].prefix().as_str(),
-            "-name" | "-iname" | "-path" | "-wholename" | "-regex"
-        );
-        let pattern = pair[1].known()?.into_owned();
-        (named && !glob::is_wide(&pattern)).then_some(pattern)
-    });
+    let narrow = narrowed(&args[at..]);
     let bounded = args[at..].iter().any(|arg| {
         matches!(
             arg.prefix().as_str(),
@@ -170,6 +163,38 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         };
     }
     Out::Unknown(taint)
+}
+
+/// The first pattern that every name must match. What is negated leaves all the others.
+fn narrowed(expression: &[Field]) -> Option<String> {
+    // For each open bracket, whether what stands in it is negated.
+    let mut brackets = Vec::new();
+    let mut negated = false;
+    for (at, arg) in expression.iter().enumerate() {
+        let text = arg.prefix();
+        match text.as_str() {
+            "!" | "-not" => {
+                negated = !negated;
+                continue;
+            }
+            "(" => brackets.push(negated),
+            ")" => {
+                brackets.pop();
+            }
+            "-name" | "-iname" | "-path" | "-wholename" | "-ipath" | "-regex" => {
+                let pattern = expression.get(at + 1).and_then(Field::known);
+                let is_negated = negated || brackets.contains(&true);
+                if let Some(pattern) =
+                    pattern.filter(|pattern| !is_negated && !glob::is_wide(pattern))
+                {
+                    return Some(pattern.into_owned());
+                }
+            }
+            _ => {}
+        }
+        negated = false;
+    }
+    None
 }
 
 /// A name below a root of the search, with the pattern that narrows it.

@@ -1,8 +1,8 @@
 //! Code in another language: its literals are looked through for harm, and a few harmless forms are
-//! known. Nothing here proves that code is safe but `is_harmless`, which takes very little.
+//! known. Nothing here proves that code is safe: see `harmless`.
 
 use super::literals::literals;
-use super::marks::{HARMLESS, READS, REMOVES, RUNS, TALKS, WRITES};
+use super::marks::{READS, REMOVES, RUNS, TALKS, WRITES};
 use crate::effect::Role;
 use crate::machine::{Machine, State};
 use crate::place::Place;
@@ -219,6 +219,7 @@ fn names_home(code: &str) -> Option<String> {
         "$ENV{\"HOME\"}",
         "getenv(HOME)",
         "expanduser",
+        "$HOME",
     ]
     .iter()
     .any(|mark| code.contains(mark))
@@ -312,34 +313,4 @@ fn decoded(code: &str, text: &str) -> Vec<String> {
         ));
     }
     out
-}
-
-/// Whether code plainly does no more than compute and print.
-pub(super) fn is_harmless(code: &str, language: &str) -> bool {
-    if !matches!(language, "python" | "javascript" | "ruby" | "php") || code.len() > 400 {
-        return false;
-    }
-    // A string may be code where these are.
-    if code.contains(['`', '\\', '$', '#', '%']) || code.contains("__") {
-        return false;
-    }
-    let mut outside = String::new();
-    let mut quote = None;
-    for c in code.chars() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            Some(_) => {}
-            None if matches!(c, '\'' | '"') => {
-                quote = Some(c);
-                outside.push(' ');
-            }
-            None => outside.push(c),
-        }
-    }
-    quote.is_none()
-        && !outside.contains("import os")
-        && outside
-            .split(|c: char| !c.is_alphanumeric() && c != '_')
-            .filter(|word| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit()))
-            .all(|word| HARMLESS.contains(&word) || word.len() == 1)
 }

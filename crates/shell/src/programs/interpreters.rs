@@ -1,6 +1,6 @@
 //! Interpreters: code in an argument, in a file, or in the input.
 
-use super::{Handler, inline};
+use super::{Handler, harmless, inline};
 use crate::machine::{Call, Machine, Sink, State};
 use crate::rules;
 use crate::value::{Field, Out, Taint};
@@ -252,7 +252,11 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                     // An argument of the code is a name that the code may use.
                     inline::argument(machine, &text, &shown, state);
                 }
-                proved &= inline::is_harmless(&text, language) && operands.is_empty();
+                match harmless::reads(&text, language) {
+                    Some(paths) => read(machine, &paths, state),
+                    None => proved = false,
+                }
+                proved &= operands.is_empty();
             }
             None => {
                 let shown = code.shown();
@@ -272,6 +276,12 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             inline::printed(&code.shown(), language).map_or(Out::Unknown(Taint::NONE), Out::Known)
         }
         _ => Out::Unknown(Taint::NONE),
+    }
+}
+
+fn read(machine: &mut Machine<'_>, paths: &[String], state: &State) {
+    for path in paths {
+        machine.read_file(&Field::lit(path), state);
     }
 }
 
@@ -305,8 +315,9 @@ fn from_input(machine: &mut Machine<'_>, language: &str, state: &State) -> Out {
         Some(Out::Known(text)) => {
             let text = text.clone();
             inline::scan(machine, &text, language, state);
-            if !inline::is_harmless(&text, language) {
-                machine.act(&rules::opaque::CODE);
+            match harmless::reads(&text, language) {
+                Some(paths) => read(machine, &paths, state),
+                None => machine.act(&rules::opaque::CODE),
             }
         }
         Some(Out::Unknown(taint)) => machine.unseen(*taint),

@@ -1,5 +1,6 @@
 //! What is known about programs: which arguments are commands, which are paths and in what role.
 
+mod agents;
 mod archive;
 mod attributes;
 mod awk;
@@ -12,6 +13,7 @@ mod environment;
 mod files;
 mod find;
 mod git;
+mod harmless;
 pub(crate) mod inline;
 mod interpreters;
 mod literals;
@@ -31,6 +33,7 @@ mod wrapper_table;
 mod wrappers;
 mod xargs;
 
+pub(crate) use agents::unleashes;
 pub(crate) use environment::{environment, is_heeded};
 
 use crate::limits::MAX_TAIL;
@@ -63,6 +66,7 @@ const REGISTRIES: &[fn(&str) -> Option<Handler>] = &[
     sql::handler,
     containers::handler,
     packages::handler,
+    agents::handler,
     system::handler,
     table::handler,
     converters::handler,
@@ -218,6 +222,8 @@ fn is_harmful(name: &str) -> bool {
             | "redis-cli"
             | "sqlite3"
             | "dropdb"
+            | "rimraf"
+            | "del-cli"
     ) || name.starts_with("mkfs")
 }
 

@@ -131,6 +131,9 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         "cookie",
     ]) {
         out_taint = out_taint.and(sent(machine, field, state));
+        if destroys(&field.shown()) {
+            machine.act(&rules::remote::CLOUD_DESTROY);
+        }
     }
     // Without a `=` before it, `name@file` is a file to encode.
     for field in parsed.values(&["data-urlencode", "url-query", "variable"]) {
@@ -215,6 +218,13 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         talks(machine, None, out_taint);
     }
     Out::Unknown(Taint::REMOTE)
+}
+
+/// Whether a body asks a GraphQL service to remove something.
+fn destroys(body: &str) -> bool {
+    let body = body.to_lowercase();
+    let asks = ["delete", "destroy", "remove", "drop", "purge", "wipe"];
+    body.contains("mutation") && asks.iter().any(|verb| body.contains(verb))
 }
 
 /// Other hosts that options of curl name: proxies, and addresses that stand for another name.

@@ -307,8 +307,36 @@ fn carried(machine: &mut Machine<'_>, call: &Call<'_>, words: &[String], state: 
 /// The lines of a makefile.
 fn recipes(machine: &mut Machine<'_>, text: &str, state: &State) {
     for line in text.lines().take(64) {
-        machine.suspect(line.trim_start_matches(['\t', '@', '-']), state);
+        let line = shell_of(line.trim_start_matches(['\t', '@', '-']));
+        machine.suspect(&line, state);
     }
+}
+
+/// A recipe as the shell gets it: `$(HOME)` is a variable of make's, and `$$` a dollar.
+fn shell_of(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("$(") {
+        out.push_str(before);
+        let name = after.split_once(')').filter(|(name, _)| {
+            !name.is_empty()
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit())
+        });
+        rest = match name {
+            Some((name, after)) => {
+                out.push_str(&format!("${{{name}}}"));
+                after
+            }
+            None => {
+                out.push_str("$(");
+                after
+            }
+        };
+    }
+    out.push_str(rest);
+    out.replace("$$", "$")
 }
 
 /// `make --eval='x:;rm -rf /'`.

@@ -11,8 +11,23 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
     Some(match name {
         "sed" | "gsed" | "ssed" => sed,
         "ed" | "ex-ed" | "red" => ed,
+        "sd" => sd,
         _ => return None,
     })
+}
+
+/// `sd FIND REPLACE FILE…` changes files; without any it is a filter.
+fn sd(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    machine.ran(call.name);
+    let parsed = parse(call.args, "n max-replacements f flags", Order::Any);
+    let role = match parsed.has(&["p", "preview"]) {
+        true => Role::Read,
+        false => Role::Write,
+    };
+    for file in parsed.operands.iter().skip(2) {
+        machine.path(role, file, state);
+    }
+    Out::Unknown(input_taint(state).risky())
 }
 
 fn sed(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {

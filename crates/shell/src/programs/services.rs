@@ -155,28 +155,27 @@ fn service(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
     });
     let destroys = !dry
         && (head.iter().any(|word| is_destroying(word)) || flags_destroy(call.name, &words, &line));
-    machine.act(
-        if PRINTS.iter().any(|start| line.contains(start))
-            || matches!(call.name, "pass" | "op" | "bw" | "lpass") && !destroys
-        {
-            if matches!(call.name, "pass" | "op" | "bw" | "lpass" | "vault") {
-                &rules::secret::STORE
-            } else {
-                &rules::secret::PRINTED
-            }
-        } else if destroys {
-            &rules::remote::CLOUD_DESTROY
-        } else if head.iter().any(|word| {
-            READS.split(' ').any(|verb| {
-                word.strip_prefix(verb)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-            })
-        }) {
-            &rules::remote::CLOUD_READ
+    let rule = if PRINTS.iter().any(|start| line.contains(start))
+        || matches!(call.name, "pass" | "op" | "bw" | "lpass") && !destroys
+    {
+        if matches!(call.name, "pass" | "op" | "bw" | "lpass" | "vault") {
+            &rules::secret::STORE
         } else {
-            &rules::remote::CLOUD_CHANGE
-        },
-    );
+            &rules::secret::PRINTED
+        }
+    } else if destroys {
+        &rules::remote::CLOUD_DESTROY
+    } else if head.iter().any(|word| {
+        READS.split(' ').any(|verb| {
+            word.strip_prefix(verb)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        })
+    }) {
+        &rules::remote::CLOUD_READ
+    } else {
+        &rules::remote::CLOUD_CHANGE
+    };
+    machine.act(rule);
     paths(machine, call, &line, state);
     // `kubectl exec pod -- rm -rf /data`, `gh api -X DELETE`, `ansible all -a 'rm -rf /'`.
     for text in &words {
@@ -185,7 +184,10 @@ fn service(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
         }
     }
     super::suspect_tail(machine, call.args, state);
-    Out::Unknown(Taint::REMOTE)
+    Out::Unknown(match rule.class {
+        rules::Class::Secret => Taint::REMOTE.with(Taint::SECRET),
+        _ => Taint::REMOTE,
+    })
 }
 
 fn is_destroying(word: &str) -> bool {

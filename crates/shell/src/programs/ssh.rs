@@ -138,21 +138,29 @@ fn transfer(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Ou
         machine.suspect(text, state);
     }
     let mut taint = args_taint(call.args);
+    let mut told: Vec<String> = Vec::new();
+    for code in parsed.values(&["e", "c"]) {
+        told.extend(code.shown().split(';').map(str::to_owned));
+    }
     if let Some(Out::Known(text)) = &state.input {
-        for line in text.lines().take(64) {
-            let mut words = line.split_whitespace();
-            match words.next() {
-                Some("put" | "mput" | "reput" | "send") => {
-                    for word in words {
-                        taint =
-                            taint.and(machine.read_file(&Field::lit(word), state).taint().risky());
-                    }
+        told.extend(text.lines().map(str::to_owned));
+    }
+    for line in told.iter().take(64) {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("put" | "mput" | "reput" | "send") => {
+                for word in words {
+                    let file = match word.strip_prefix('~') {
+                        Some(rest) => format!("{}{rest}", machine.world.home),
+                        None => word.to_owned(),
+                    };
+                    taint = taint.and(machine.read_file(&Field::lit(&file), state).taint().risky());
                 }
-                Some(word) if word.starts_with('!') => {
-                    machine.suspect(line.trim_start_matches(['!', ' ']), state)
-                }
-                _ => {}
             }
+            Some(word) if word.starts_with('!') => {
+                machine.suspect(line.trim_start_matches(['!', ' ']), state)
+            }
+            _ => {}
         }
     }
     if let Some((last, sources)) = parsed.operands.split_last() {

@@ -266,7 +266,9 @@ fn kill(machine: &mut Machine<'_>, call: &Call<'_>, _: &mut State) -> Out {
     let mut targets = Vec::new();
     let mut signal = false;
     let mut skip = false;
-    for word in &words {
+    // Jobs of the line's own: `%1`, `$!`.
+    let mut own = true;
+    for (word, arg) in words.iter().zip(call.args) {
         if std::mem::take(&mut skip) {
             continue;
         }
@@ -279,12 +281,18 @@ fn kill(machine: &mut Machine<'_>, call: &Call<'_>, _: &mut State) -> Out {
             "--" => signal = true,
             text if text.starts_with('-') && !signal && text != "-1" => signal = true,
             text if text == "-1" && !signal && words.len() > 1 => signal = true,
-            text => targets.push(text),
+            text => {
+                own &= text.starts_with('%') || arg.taint().has(Taint::JOB) && text == "…";
+                targets.push(text);
+            }
         }
     }
     let all = targets
         .iter()
         .any(|target| matches!(*target, "-1" | "1" | "0" | "-0"));
+    if own && !targets.is_empty() {
+        return Out::Unknown(Taint::NONE);
+    }
     machine.act(if all {
         &state_of_machine::SIGNAL_ALL
     } else {

@@ -131,8 +131,20 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         "files-without-match",
         "files",
     ]) && program.operands == Operands::Pattern;
-    if lists && inside {
-        return Out::Unknown(Taint::INSIDE);
+    if lists {
+        let outside = operands.iter().any(|operand| {
+            matches!(
+                machine.target(operand, state).place,
+                Place::Outside | Place::Startup | Place::Secret
+            )
+        });
+        if inside || outside {
+            return Out::Unknown(if inside {
+                Taint::INSIDE
+            } else {
+                Taint::OUTSIDE
+            });
+        }
     }
     // A filter over names keeps them names of the workspace only when it keeps lines whole.
     let whole_lines = matches!(

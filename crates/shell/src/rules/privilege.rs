@@ -25,6 +25,11 @@ crate::rules::rules! { Privilege:
         "changes the network of this machine",
         "Let a person do it";
         ["iptables -F", "ufw disable"]; ["ip addr"];
+    UNASKED "privilege.unasked" Deny
+        "lets a coding agent act without its questions or its sandbox",
+        "Hand the work to a deputy, or let a person start the agent";
+        ["claude --dangerously-skip-permissions -p x", "codex exec --yolo x", "jq '.permissions.defaultMode=\"bypassPermissions\"' a > t && mv t .claude/settings.json"];
+        ["claude --version", "codex exec x", "grep -r bypassPermissions .claude"];
     SECURITY "privilege.security" Deny
         "turns off a protection of this machine",
         "Leave it on and say what it blocks";

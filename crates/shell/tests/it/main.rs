@@ -35,6 +35,7 @@ fn own_corpus() -> Vec<(String, Answer, String)> {
         .lines()
         .chain(include_str!("../../corpus/wide.jsonl").lines())
         .chain(include_str!("../../corpus/hard.jsonl").lines())
+        .chain(include_str!("../../corpus/field.jsonl").lines())
         .map(|row| {
             let row: serde_json::Value = serde_json::from_str(row).unwrap();
             let text = |name: &str| row[name].as_str().unwrap().to_owned();

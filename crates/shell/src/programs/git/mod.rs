@@ -110,7 +110,9 @@ fn git(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     {
         return Out::Unknown(Taint::NONE);
     }
-    verb_effects(machine, &name, args, &mut inside)
+    let out = verb_effects(machine, &name, args, &mut inside);
+    state.commits_secret |= inside.commits_secret;
+    out
 }
 
 fn other_tree(machine: &mut Machine<'_>, option: &str, folder: &Field, state: &mut State) {
@@ -141,6 +143,13 @@ fn verb_effects(machine: &mut Machine<'_>, verb: &str, args: &[Field], state: &m
         if let Some(code) = text.strip_prefix("ext::") {
             machine.inner(code, &mut state.clone());
             machine.suspect(&code.replace("% ", " ").replace("%S", ""), state);
+            // A blank behind `%` stands inside a word.
+            let words = code.replace("% ", "\u{0}");
+            let words: Vec<Field> = words
+                .split_whitespace()
+                .map(|word| Field::lit(&word.replace('\u{0}', " ")))
+                .collect();
+            machine.suspect_call(&words, state);
         }
         for option in ["--upload-pack=", "--receive-pack=", "--exec="] {
             if text.starts_with(option) {
@@ -154,6 +163,17 @@ fn verb_effects(machine: &mut Machine<'_>, verb: &str, args: &[Field], state: &m
         for operand in &parsed.operands {
             machine.path(Role::Read, operand, state);
         }
+    }
+    let adds = matches!(verb, "add" | "stage" | "commit")
+        && parsed.operands.iter().any(|operand| {
+            matches!(
+                machine.target(operand, state).place,
+                Place::Secret | Place::SecretInside
+            )
+        });
+    state.commits_secret |= adds;
+    if verb == "push" && state.commits_secret {
+        machine.act(&rules::secret::UPLOAD);
     }
     let printed = contents::printed(machine, verb, args, &parsed, state);
     programs_of(machine, verb, &parsed, state);

@@ -180,6 +180,9 @@ pub(super) fn config(
     {
         let text = text.trim_start_matches('!').to_owned();
         machine.suspect(&text, state);
+        if crate::machine::runs_remote(&text) {
+            machine.act(&persistence::PLANTED);
+        }
     }
     let elsewhere = has(&["--global", "--system", "--worktree"]);
     // The repository's own settings that run nothing are part of working in it.
