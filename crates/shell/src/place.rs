@@ -311,11 +311,21 @@ pub(crate) fn place_of(path: &str, world: &World) -> Place {
     }
     if ["/tmp", "/var/tmp", "/dev/shm"]
         .iter()
-        .any(|temp| below(path, temp).is_some())
+        .any(|temp| below(path, temp).is_some() && !keeps_home(path, temp, world))
     {
         return Place::Temp;
     }
     Place::Outside
+}
+
+/// Whether a path in scratch space is a home folder, lies in it, or holds it: a home is nobody's scratch,
+/// wherever it is.
+fn keeps_home(path: &str, temp: &str, world: &World) -> bool {
+    let home = &world.home;
+    home != temp
+        && path != temp
+        && below(home, temp).is_some()
+        && (below(path, home).is_some() || below(home, path).is_some())
 }
 
 fn system_place(path: &str) -> Option<Place> {

@@ -84,3 +84,24 @@ fn possible_effects_name_no_other_command() {
         }
     }
 }
+
+/// G6: a home folder is no scratch space, wherever it is; what lies beside it still is.
+#[test]
+fn a_home_in_scratch_space_is_a_home() {
+    let world = deputize_shell::World::workspace("/tmp/x/w", "/tmp/x/home");
+    let rule = |line: &str| {
+        let verdict = deputize_shell::judge(&deputize_shell::analyse(line, &world));
+        verdict.voices.first().map(|voice| voice.rule.id)
+    };
+    for line in ["rm -rf ~", "rm -rf ~/notes", "rm -rf /tmp/x", "rm -rf /tmp"] {
+        assert_eq!(rule(line), Some("destructive.outside"), "{line}");
+    }
+    assert_eq!(rule("echo x > ~/notes.txt"), Some("place.write-outside"));
+    for line in ["rm -rf /tmp/y", "rm -rf ../other", "echo x > /tmp/x/y"] {
+        assert_eq!(rule(line), Some("place.write-temp"), "{line}");
+    }
+    // A home that is scratch space itself, as some containers have it, takes nothing away.
+    let world = deputize_shell::World::workspace("/w", "/tmp");
+    let verdict = deputize_shell::judge(&deputize_shell::analyse("echo x > /tmp/y", &world));
+    assert_eq!(verdict.voices[0].rule.id, "place.write-temp");
+}
