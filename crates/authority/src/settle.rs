@@ -182,14 +182,33 @@ impl Settled {
     /// The refusal where the client of a protocol server can't show questions: it has no UI (S4).
     #[must_use]
     pub fn unaskable(&self, rules_file: Option<&str>) -> Refusal {
+        self.unconfirmed(format!(
+            "use a client that can show questions (elicitation), {}",
+            self.beforehand(rules_file)
+        ))
+    }
+
+    /// The refusal where the client of a protocol server was asked and gave no answer: a host without a
+    /// person says that it can show questions, and dismisses each.
+    #[must_use]
+    pub fn unanswered_by_client(&self, rules_file: Option<&str>) -> Refusal {
+        let mut refusal = self.unanswered();
+        refusal.fix = format!(
+            "ask again when somebody is there, {}; nothing was started",
+            self.beforehand(rules_file)
+        );
+        refusal
+    }
+
+    /// What spares a server the question.
+    fn beforehand(&self, rules_file: Option<&str>) -> String {
         let rule = rules_file
             .map(|file| format!(", write a rule into `{}`", escape(file)))
             .unwrap_or_default();
-        self.unconfirmed(format!(
-            "use a client that can show questions (elicitation), start the server with `--allow \
-             {}`{rule}, or ask for a child that needs less",
+        format!(
+            "start the server with `--allow {}`{rule}, or ask for a child that needs less",
             self.allow_list()
-        ))
+        )
     }
 
     fn unconfirmed(&self, fix: String) -> Refusal {
@@ -303,6 +322,13 @@ mod tests {
         assert_eq!(scopes, [Scope::Once, Scope::Preset]);
         let refusal = settled(&BOTH, &[], "").unaskable(Some("/c/rules.toml"));
         assert_eq!(refusal.code, "confirmation_needed");
+        assert!(
+            refusal.fix.contains("--allow write,shell"),
+            "{}",
+            refusal.fix
+        );
+        let refusal = settled(&BOTH, &[], "").unanswered_by_client(None);
+        assert_eq!(refusal.code, "unanswered");
         assert!(
             refusal.fix.contains("--allow write,shell"),
             "{}",

@@ -192,7 +192,7 @@ async fn consent(
         }
         Answer::No(by) => Err(child.settled().declined_through(&by)),
         Answer::Nobody => {
-            let mut refusal = child.settled().unanswered();
+            let mut refusal = child.unanswered_by_client();
             if let Some(note) = note {
                 refusal.reason = format!("{}; {note}", refusal.reason);
             }

@@ -237,6 +237,14 @@ impl Child {
         self.settled.unaskable(file.as_deref())
     }
 
+    /// The refusal where that client was asked and gave no answer (S9).
+    #[must_use]
+    pub fn unanswered_by_client(&self) -> Refusal {
+        let file = self.look.rules_file();
+        let file = file.as_ref().map(|file| file.to_string_lossy());
+        self.settled.unanswered_by_client(file.as_deref())
+    }
+
     /// What a person agreed to, by channel.
     ///
     /// # Errors
