@@ -14,6 +14,10 @@ use crate::failure::{self, Voice};
 use crate::output::{print, print_json};
 use crate::request::look_around;
 
+/// What Codex does with a hook that is new to it.
+const TRUST: &str = "On a terminal Codex asks you whether to trust the hook. Until you do it runs no hook, without a \
+                     word: `codex exec` too.\n";
+
 pub(crate) fn main(args: &Install) -> ExitCode {
     let voice = Voice::of(args.json);
     match install(args, voice) {
@@ -49,12 +53,16 @@ fn install(args: &Install, voice: Voice) -> Result<(), RunError> {
     };
     let look = look_around()?;
     let plan = plan(&wish, &around(&look, &|name| look.variable(name))?)?;
+    let then = match (host, args.gate) {
+        (Host::Codex, true) => TRUST,
+        _ => "",
+    };
     carry(
         plan,
         args.print,
         args.yes,
         voice,
-        ("Write this?", "installed"),
+        ("Write this?", "installed", then),
     )
 }
 
@@ -69,7 +77,7 @@ fn uninstall(args: &Uninstall, voice: Voice) -> Result<(), RunError> {
         args.print,
         args.yes,
         voice,
-        ("Take this back?", "removed"),
+        ("Take this back?", "removed", ""),
     )
 }
 
@@ -79,7 +87,7 @@ fn carry(
     only_print: bool,
     yes: bool,
     voice: Voice,
-    (question, done): (&str, &str),
+    (question, done, then): (&str, &str, &str),
 ) -> Result<(), RunError> {
     let files: Vec<Value> = plan.edits().iter().map(told).collect();
     let tell = |status: &str| match voice {
@@ -88,7 +96,7 @@ fn carry(
             "unchanged" => print("Nothing to do: it is as it should be.\n"),
             "planned" => {}
             status => print(&format!(
-                "It is {status}. The host reads it when it starts.\n"
+                "It is {status}. The host reads it when it starts.\n{then}"
             )),
         },
     };

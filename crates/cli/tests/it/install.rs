@@ -238,3 +238,21 @@ fn any_client_can_be_told() {
     done(&env, &["uninstall", "mcp", "--yes"]);
     assert!(!path.exists());
 }
+
+/// H9: Codex runs no hook that nobody looked at, and says nothing of it: so the installation does.
+#[test]
+fn a_hook_that_has_to_be_trusted_is_told_of() {
+    for (options, told) in [
+        (&["install", "codex", "--yes"][..], false),
+        (&["install", "codex", "--gate", "--yes"], true),
+        (&["install", "claude", "--gate", "--yes"], false),
+    ] {
+        let env = scene();
+        let installed = env.run(options).expect_code(0);
+        assert_eq!(
+            installed.out().contains("trust the hook"),
+            told,
+            "{installed}"
+        );
+    }
+}
