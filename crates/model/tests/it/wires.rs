@@ -48,6 +48,7 @@ fn rich() -> Said {
         signature: Some("sig+/=".to_owned()),
         tokens: (1_000, 200, 77),
         cut_short: false,
+        ..Said::default()
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Said {
     pub text: Vec<String>,
     /// Calls: name, and arguments in pieces.
     pub calls: Vec<(String, Vec<String>)>,
+    /// The namespace that the called tools were offered in, where the provider has namespaces.
+    pub namespace: Option<String>,
     /// Something that only the model itself understands: a signature, or encrypted thoughts.
     pub signature: Option<String>,
     /// Input tokens that no cache served, input tokens from the cache, output tokens.
@@ -53,6 +55,13 @@ impl Said {
             tokens: (100, 0, 10),
             ..Self::default()
         }
+    }
+
+    /// With calls of tools that were offered in a namespace: OpenAI's responses have them, others don't.
+    #[must_use]
+    pub fn of(mut self, namespace: &str) -> Self {
+        self.namespace = Some(namespace.to_owned());
+        self
     }
 
     /// With something that only the model understands.
@@ -112,11 +121,11 @@ impl Speech {
                 lines.push("[DONE]".to_owned());
                 Reply::events(lines.iter().map(String::as_str))
             }
-            Self::Anthropic => Reply::stream(events.iter().map(|event| {
+            Self::Anthropic | Self::OpenaiResponses => Reply::stream(events.iter().map(|event| {
                 let kind = event["type"].as_str().unwrap_or_default();
                 format!("event: {kind}\ndata: {event}\n\n").into_bytes()
             })),
-            Self::OpenaiResponses | Self::Gemini => Reply::events(lines.iter().map(String::as_str)),
+            Self::Gemini => Reply::events(lines.iter().map(String::as_str)),
         }
     }
 }
@@ -226,9 +235,10 @@ fn chat(serial: usize, said: &Said) -> Vec<Value> {
 
 fn responses(serial: usize, said: &Said) -> Vec<Value> {
     let (input, cached, output) = said.tokens;
+    let id = format!("resp_{serial}");
     let mut events = vec![json!({
         "type": "response.created",
-        "response": { "id": "resp_1", "model": "gpt-played", "status": "in_progress" }
+        "response": { "id": id, "model": "gpt-played", "status": "in_progress" }
     })];
     let mut index = 0;
     if let Some(signature) = &said.signature {
@@ -241,6 +251,11 @@ fn responses(serial: usize, said: &Said) -> Vec<Value> {
         index += 1;
     }
     if !said.text.is_empty() {
+        let begun = json!({ "id": "msg_1", "type": "message", "status": "in_progress",
+                            "role": "assistant", "content": [] });
+        events.push(
+            json!({ "type": "response.output_item.added", "output_index": index, "item": begun }),
+        );
         for text in &said.text {
             events.push(
                 json!({ "type": "response.output_text.delta", "item_id": "msg_1",
@@ -257,26 +272,36 @@ fn responses(serial: usize, said: &Said) -> Vec<Value> {
         index += 1;
     }
     for (number, (name, arguments)) in said.calls.iter().enumerate() {
+        let mut item = json!({ "id": "fc_1", "type": "function_call", "status": "in_progress",
+                               "call_id": format!("call_{serial}_{number}"), "name": name,
+                               "arguments": "" });
+        if let Some(namespace) = &said.namespace {
+            item["namespace"] = json!(namespace);
+        }
+        events.push(
+            json!({ "type": "response.output_item.added", "output_index": index, "item": item }),
+        );
         for piece in arguments {
             events.push(json!({ "type": "response.function_call_arguments.delta",
                                 "output_index": index, "item_id": "fc_1", "delta": piece }));
         }
-        let item = json!({ "id": "fc_1", "type": "function_call", "status": "completed",
-                           "call_id": format!("call_{serial}_{number}"), "name": name,
-                           "arguments": arguments.concat() });
+        item["status"] = json!("completed");
+        item["arguments"] = json!(arguments.concat());
         events.push(
             json!({ "type": "response.output_item.done", "output_index": index, "item": item }),
         );
         index += 1;
     }
     let usage = json!({ "input_tokens": input + cached, "output_tokens": output,
-                        "input_tokens_details": { "cached_tokens": cached } });
+                        "total_tokens": input + cached + output,
+                        "input_tokens_details": { "cached_tokens": cached },
+                        "output_tokens_details": { "reasoning_tokens": 0 } });
     events.push(if said.cut_short {
-        json!({ "type": "response.incomplete", "response": {
+        json!({ "type": "response.incomplete", "response": { "id": id,
             "model": "gpt-played", "status": "incomplete", "usage": usage,
             "incomplete_details": { "reason": "max_output_tokens" } } })
     } else {
-        json!({ "type": "response.completed", "response": {
+        json!({ "type": "response.completed", "response": { "id": id,
             "model": "gpt-played", "status": "completed", "usage": usage } })
     });
     events
