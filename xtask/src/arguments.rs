@@ -6,8 +6,10 @@ usage: cargo xtask <task>
 
   check [--no-install]    formatting, lints, layers, sizes, licences, docs, generated files
                           (--no-install: leave out a checker that isn't there yet)
-  test [FILTER]           everything that tests: unit, integration, doc tests, and as root the
+  test [--hosts] [FILTER] everything that tests: unit, integration, doc tests, and as root the
                           kernel's tests once more as an ordinary user
+                          (--hosts: install Claude Code and Codex for it, 0.8 GB; where they are
+                          installed they are met without it)
   bench [--rounds N] [NAME…]
                           ratios beside the anchors that are installed, as a Markdown table
   corpus FILE             scores a labelled corpus of command lines: confusion table, misses, goals
@@ -26,12 +28,31 @@ pub(crate) const ROUNDS: usize = 25;
 pub(crate) enum Task {
     Help,
     Check(Install),
-    Test(Option<String>),
+    Test(TestOptions),
     Bench(BenchOptions),
     Corpus(String),
     Fuzz(FuzzOptions),
     Pack,
     Generate(Purpose),
+}
+
+/// What to test.
+#[derive(Debug, PartialEq, Eq, Default)]
+pub(crate) struct TestOptions {
+    /// A part of the tests' names; all without one.
+    pub(crate) filter: Option<String>,
+    /// Whether hosts that somebody else wrote are installed for it.
+    pub(crate) hosts: Hosts,
+}
+
+/// Hosts that somebody else wrote: large, and not all of them open source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Hosts {
+    /// They are tested with where they are.
+    #[default]
+    Found,
+    /// They are installed.
+    Installed,
 }
 
 /// How long to fuzz, and with what.
@@ -82,22 +103,32 @@ impl Task {
             ("help" | "--help" | "-h", _) => Ok(Self::Help),
             ("check", []) => Ok(Self::Check(Install::Missing)),
             ("check", ["--no-install"]) => Ok(Self::Check(Install::Nothing)),
-            ("test", []) => Ok(Self::Test(None)),
-            ("test", [filter]) if !filter.starts_with('-') => {
-                Ok(Self::Test(Some((*filter).to_owned())))
-            }
+            ("test", words) => test_options(words).map(Self::Test),
             ("bench", words) => bench_options(words).map(Self::Bench),
             ("corpus", [file]) if !file.starts_with('-') => Ok(Self::Corpus((*file).to_owned())),
             ("fuzz", words) => fuzz_options(words).map(Self::Fuzz),
             ("pack", []) => Ok(Self::Pack),
             ("gen", []) => Ok(Self::Generate(Purpose::Write)),
             ("gen", ["--check"]) => Ok(Self::Generate(Purpose::Compare)),
-            ("check" | "test" | "corpus" | "pack" | "gen", _) => {
+            ("check" | "corpus" | "pack" | "gen", _) => {
                 Err(format!("`{task}` doesn't take these arguments"))
             }
             _ => Err(format!("no task is named `{task}`")),
         }
     }
+}
+
+fn test_options(words: &[&str]) -> Result<TestOptions, String> {
+    let mut options = TestOptions::default();
+    for word in words {
+        match *word {
+            "--hosts" => options.hosts = Hosts::Installed,
+            flag if flag.starts_with('-') => return Err(format!("no flag is named `{flag}`")),
+            filter if options.filter.is_none() => options.filter = Some(filter.to_owned()),
+            _ => return Err("`test` takes one filter".to_owned()),
+        }
+    }
+    Ok(options)
 }
 
 fn bench_options(words: &[&str]) -> Result<BenchOptions, String> {
@@ -157,7 +188,17 @@ mod tests {
             parse("check --no-install"),
             Ok(Task::Check(Install::Nothing))
         );
-        assert_eq!(parse("test swap"), Ok(Task::Test(Some("swap".to_owned()))));
+        assert_eq!(parse("test"), Ok(Task::Test(TestOptions::default())));
+        let options = TestOptions {
+            filter: Some("swap".to_owned()),
+            hosts: Hosts::Installed,
+        };
+        for line in ["test swap --hosts", "test --hosts swap"] {
+            let Ok(Task::Test(read)) = parse(line) else {
+                panic!("`{line}` wasn't taken");
+            };
+            assert_eq!(read, options);
+        }
         assert_eq!(parse("gen --check"), Ok(Task::Generate(Purpose::Compare)));
         assert_eq!(parse("pack"), Ok(Task::Pack));
         assert_eq!(

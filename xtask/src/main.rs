@@ -57,7 +57,7 @@ fn perform(task: &Task) -> Result<(), Failure> {
             Ok(())
         }
         Task::Check(install) => check::check(&workspace, *install),
-        Task::Test(filter) => test::test(&workspace, filter.as_deref()),
+        Task::Test(options) => test::test(&workspace, options),
         Task::Bench(options) => bench::bench(&workspace, options),
         Task::Corpus(file) => corpus::corpus(&workspace, file),
         Task::Fuzz(options) => fuzz::fuzz(&workspace, options),

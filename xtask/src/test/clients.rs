@@ -2,7 +2,7 @@
 //! Inspector. They are installed below the target folder, as `crates/cli/tests/clients` pins them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::command;
@@ -11,6 +11,9 @@ use crate::workspace::Workspace;
 
 /// The copy of what pins a client that stands beside what was installed by it.
 const INSTALLED: &str = ".installed-by";
+
+/// What names every package of npm with its digest.
+const LOCK: &str = "package-lock.json";
 
 /// The interpreter that every user may run, where there is one.
 const PYTHON: &str = "/usr/bin/python3";
@@ -39,9 +42,13 @@ pub(super) fn install(workspace: &Workspace) -> Result<(), Failure> {
         pip.arg(folder).arg("--requirement").arg(&requirements);
         command::show(&mut pip)
     })?;
-    let lock = pins.join("package-lock.json");
-    once(&lock, &tools.join("mcp-inspector"), |folder| {
-        for name in ["package.json", "package-lock.json"] {
+    packages(&pins, &tools.join("mcp-inspector"))
+}
+
+/// Installs what the lock file beside these pins names, from the npm registry.
+pub(super) fn packages(pins: &Path, folder: &Path) -> Result<(), Failure> {
+    once(&pins.join(LOCK), folder, |folder| {
+        for name in ["package.json", LOCK] {
             let from = pins.join(name);
             fs::copy(&from, folder.join(name)).map_err(Failure::file(&from))?;
         }
@@ -55,16 +62,24 @@ pub(super) fn install(workspace: &Workspace) -> Result<(), Failure> {
     })
 }
 
+/// Whether a folder holds what the lock file beside these pins names.
+pub(super) fn are_installed(pins: &Path, folder: &Path) -> Result<bool, Failure> {
+    installed_by(&pins.join(LOCK), folder)
+}
+
+fn installed_by(pins: &Path, folder: &Path) -> Result<bool, Failure> {
+    let wanted = fs::read(pins).map_err(Failure::file(pins))?;
+    Ok(fs::read(folder.join(INSTALLED)).is_ok_and(|there| there == wanted))
+}
+
 /// Installs into a new folder, unless it was installed by the same pins.
 fn once(
-    pins: &PathBuf,
+    pins: &Path,
     folder: &Path,
     install: impl FnOnce(&Path) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let wanted = fs::read(pins).map_err(Failure::file(pins))?;
-    let stamp = folder.join(INSTALLED);
     let name = folder.file_name().unwrap_or_default().display();
-    if fs::read(&stamp).is_ok_and(|there| there == wanted) {
+    if installed_by(pins, folder)? {
         println!("  {name}: all there");
         return Ok(());
     }
@@ -73,5 +88,7 @@ fn once(
     }
     fs::create_dir_all(folder).map_err(Failure::file(folder))?;
     install(folder)?;
-    fs::write(&stamp, wanted).map_err(Failure::file(&stamp))
+    let stamp = folder.join(INSTALLED);
+    fs::copy(pins, &stamp).map_err(Failure::file(&stamp))?;
+    Ok(())
 }

@@ -61,6 +61,17 @@ fn tally<'a>(parts: impl Iterator<Item = &'a str>) -> Counts {
     counts
 }
 
+impl Counts {
+    /// The same once more tests have run that were skipped here.
+    pub(super) fn made_up(self, later: Self) -> Self {
+        let ran = later.passed + later.failed;
+        Self {
+            skipped: self.skipped.saturating_sub(ran),
+            ..self
+        }
+    }
+}
+
 impl Sum for Counts {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, one| Self {
@@ -100,6 +111,18 @@ mod tests {
             "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1s",
         ];
         assert_eq!(read(&lines), "4 passed, 2 failed, 1 skipped");
+    }
+
+    #[test]
+    fn what_ran_later_is_not_skipped() {
+        let counts = |passed, failed, skipped| Counts {
+            passed,
+            failed,
+            skipped,
+        };
+        let first = counts(5, 0, 3);
+        assert_eq!(first.made_up(counts(1, 1, 0)), counts(5, 0, 1));
+        assert_eq!(first.made_up(Counts::default()), first);
     }
 
     #[test]

@@ -6,11 +6,13 @@
 
 mod clients;
 mod counts;
+mod hosts;
 mod needs;
 mod ordinary;
 
 use std::time::Duration;
 
+use crate::arguments::TestOptions;
 use crate::command::{self, Shown};
 use crate::extension;
 use crate::failure::Failure;
@@ -35,12 +37,14 @@ enum Ended {
     Badly,
 }
 
-/// Runs the tests whose names contain `filter`; all without one.
-pub(crate) fn test(workspace: &Workspace, filter: Option<&str>) -> Result<(), Failure> {
+/// Runs the tests that are asked for.
+pub(crate) fn test(workspace: &Workspace, options: &TestOptions) -> Result<(), Failure> {
+    let filter = options.filter.as_deref();
     println!("== needs");
     needs::install()?;
     extension::install(workspace)?;
     clients::install(workspace)?;
+    let ignored = hosts::install(workspace, options.hosts)?;
     println!("== build");
     extension::check(workspace)?;
     extension::build(workspace)?;
@@ -49,9 +53,23 @@ pub(crate) fn test(workspace: &Workspace, filter: Option<&str>) -> Result<(), Fa
         unit_and_integration(workspace, filter)?,
         doc_tests(workspace, filter)?,
     ];
+    if ignored == Ignored::Run {
+        println!("== hosts");
+        let hosts = hosts::pass(workspace, &programs, filter)?;
+        let ran = hosts.iter().map(|part| part.counts).sum();
+        parts[0].counts = parts[0].counts.made_up(ran);
+        parts.extend(hosts);
+    }
     println!("== once more as an ordinary user");
-    parts.extend(ordinary::pass(workspace, &programs, filter)?);
+    parts.extend(ordinary::pass(workspace, &programs, filter, ignored)?);
     close(&parts)
+}
+
+/// What happens to tests that are ignored because they need a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ignored {
+    Run,
+    Left,
 }
 
 fn unit_and_integration(workspace: &Workspace, filter: Option<&str>) -> Result<Part, Failure> {

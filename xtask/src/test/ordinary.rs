@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Part, part};
+use super::{Ignored, Part, hosts, part};
 use crate::command;
 use crate::failure::Failure;
 use crate::ordinary::{Ordinary, blocked, is_root};
@@ -57,6 +57,7 @@ pub(super) fn pass(
     workspace: &Workspace,
     programs: &[Program],
     filter: Option<&str>,
+    ignored: Ignored,
 ) -> Result<Vec<Part>, Failure> {
     if !is_root() {
         println!("  done already: these tests ran as an ordinary user; root's pass is absent");
@@ -103,6 +104,9 @@ pub(super) fn pass(
         command.env("CARGO_MANIFEST_DIR", &folder);
         command.env("INSTA_WORKSPACE_ROOT", workspace.root());
         command.env("INSTA_UPDATE", "no");
+        if ignored == Ignored::Run && hosts::are_met_by(program) {
+            command.arg("--include-ignored");
+        }
         parts.push(part(&name(program), command.args(filter))?);
     }
     Ok(parts)
