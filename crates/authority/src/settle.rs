@@ -263,7 +263,9 @@ impl Settled {
         self.open().next().map_or("start", |ask| ask.effect.name())
     }
 
-    fn open_in_words(&self) -> String {
+    /// What nothing answers, as the rest of a sentence about the child.
+    #[must_use]
+    pub fn open_in_words(&self) -> String {
         let each: Vec<String> = self
             .open()
             .map(|ask| format!("{} (`{}`)", ask.why, ask.effect))

@@ -6,6 +6,9 @@ use rmcp::service::{Peer, RoleServer};
 
 use crate::question::{Answer, Asker, Question};
 
+/// Characters of a call in the line that says what a yes does: the card below has it in full.
+const YES: usize = 200;
+
 /// Columns of a question: hosts wrap it as they like.
 const WIDTH: usize = 100;
 
@@ -23,6 +26,11 @@ impl deputize_runs::Asker for Calls {
             let question = Question {
                 kind: "call",
                 run: self.run.to_string(),
+                yes: format!(
+                    "Your yes runs one call of a child: {} {}",
+                    asked.tool.preview(64),
+                    asked.arguments.preview(YES)
+                ),
                 card: format!("{}\nRun it?", call_question(&asked, WIDTH)),
                 scopes: asked.scopes(),
             };

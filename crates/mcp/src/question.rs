@@ -20,6 +20,8 @@ pub(crate) struct Question {
     pub(crate) kind: &'static str,
     /// The run that it is about.
     pub(crate) run: String,
+    /// What a yes does, in one line: dialogs of some hosts show the first lines of a card and no more.
+    pub(crate) yes: String,
     /// The card: the runtime's words first.
     pub(crate) card: String,
     /// How far a yes may be made to reach.
@@ -147,7 +149,11 @@ impl Asker {
         });
         let params = ElicitRequestParams::FormElicitationParams {
             meta: Some(meta),
-            message: question.card.clone(),
+            message: match self.host {
+                // Shows every line, and the last of them beside the answers.
+                Some(_) => question.card.clone(),
+                None => format!("{}\n\n{}", question.yes, question.card),
+            },
             requested_schema: serde_json::from_value(schema).ok()?,
         };
         Some(ServerRequest::ElicitRequest(ElicitRequest::new(params)))

@@ -1,14 +1,24 @@
 //! Claude Code as a host: its model calls our tool, and asks our gate before its own.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
-use deputize_testkit::{Invocation, Outcome, Said, Speech};
+use deputize_testkit::{Invocation, Outcome, Said, Size, Speech, Terminal, until};
 use serde_json::{Value, json};
 
 use crate::hosts_scene::{Scene, claude_code, is_evidence, look, no_run};
-use crate::scene::parsed;
+use crate::scene::{events, only_run, parsed, say, script};
 
 const SUBAGENT: &str = "mcp__deputize__subagent";
+
+const MODEL: &str = "claude-sonnet-4-5";
+
+const KEY: &str = "test-key-0123456789";
+
+const SCREEN: Size = Size {
+    columns: 160,
+    rows: 50,
+};
 
 fn playing(turns: impl IntoIterator<Item = Said>) -> Scene {
     Scene::playing(claude_code(), Speech::Anthropic, turns)
@@ -24,14 +34,17 @@ fn bash(command: &str) -> Said {
 /// Claude Code without a terminal, allowed these tools without a question.
 fn asked<'s>(scene: &'s Scene, allowed: &str) -> Invocation<'s> {
     let mut arguments = vec!["-p", "Look for it.", "--output-format", "json"];
-    arguments.extend(["--model", "claude-sonnet-4-5"]);
+    arguments.extend(["--model", MODEL]);
     if !allowed.is_empty() {
         arguments.extend(["--allowedTools", allowed]);
     }
-    scene
-        .call(&arguments)
-        .env("ANTHROPIC_BASE_URL", scene.provider.url())
-        .env("ANTHROPIC_API_KEY", "test-key-0123456789")
+    told(scene, scene.call(&arguments))
+}
+
+/// A call that is told of the scripted model.
+fn told<'s>(scene: &Scene, call: Invocation<'s>) -> Invocation<'s> {
+    call.env("ANTHROPIC_BASE_URL", scene.provider.url())
+        .env("ANTHROPIC_API_KEY", KEY)
         .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
         .env("DISABLE_AUTOUPDATER", "1")
         // A model on loopback answers before a server has started.
@@ -50,6 +63,19 @@ fn came(request: &Value) -> (String, bool) {
         blocks => blocks[0]["text"].as_str().unwrap().to_owned(),
     };
     (text, result["is_error"] == true)
+}
+
+/// Presses a key until something is shown: what comes while a dialog is built isn't heard.
+fn press(terminal: &mut Terminal, key: &[u8], shown: &str) {
+    let mut pressed: Option<Instant> = None;
+    until(shown, || {
+        let there = terminal.screen().contains(shown);
+        if !there && pressed.is_none_or(|at| at.elapsed() > Duration::from_secs(3)) {
+            terminal.press(key);
+            pressed = Some(Instant::now());
+        }
+        there.then_some(())
+    });
 }
 
 /// What the host answers itself.
@@ -97,6 +123,50 @@ fn hosts_claude_code_is_refused_what_needs_a_yes() {
     assert!(text.contains("[unanswered, shell]"), "{text}");
     assert!(text.contains("--allow shell"), "{text}");
     no_run(&scene.env);
+}
+
+/// H2, S3, S9: on a terminal Claude Code shows a person what a yes is for, though it shows only the first
+/// lines of a card, with No chosen; the yes is recorded as its.
+#[test]
+#[ignore = "needs Claude Code: `cargo xtask test --hosts`"]
+fn hosts_claude_code_shows_a_person_what_a_yes_is_for() {
+    let wish = json!({ "prompt": "Go.", "model": "script:../script.json" });
+    let scene = playing([Said::call(SUBAGENT, &wish), Said::text("It is made.")]);
+    script(&scene.env, &json!({ "turns": [say("Made it.")] }));
+    let known = json!({
+        "hasCompletedOnboarding": true,
+        "projects": { scene.env.workspace().display().to_string(): { "hasTrustDialogAccepted": true } },
+        "customApiKeyResponses": { "approved": [KEY], "rejected": [] },
+    });
+    fs::write(scene.env.home().join(".claude.json"), known.to_string()).unwrap();
+    scene.install("claude", &[]);
+    let call = told(
+        &scene,
+        scene.call(&["--allowedTools", SUBAGENT, "--model", MODEL]),
+    );
+    let mut terminal = Terminal::start(call.into_command(), SCREEN);
+    terminal.until_shown("? for shortcuts");
+    terminal.press(b"Make it.");
+    terminal.until_shown("Make it.");
+    press(&mut terminal, b"\r", "requests your input");
+    terminal
+        .until_shown("it runs shell commands of its own choice, inside its boundary (`shell`).");
+    terminal.until_shown("Your answer: \u{25b8} no");
+    for (key, shown) in [
+        (&b"\x1b[C"[..], "\u{25ef} yes"),
+        (b"\x1b[B", "\u{276f} \u{25ef} yes"),
+        (b" ", "Your answer: \u{25b8} yes"),
+        (b"\x1b[B", "\u{276f} Accept"),
+        (b"\r", "It is made."),
+    ] {
+        press(&mut terminal, key, shown);
+    }
+    let (text, failed) = came(&scene.provider.bodies()[1]);
+    assert!(!failed && text.contains("Made it."), "{text}");
+    let approved = events(&only_run(&scene.env));
+    let approved = approved.iter().find(|event| event["kind"] == "approval");
+    let by = approved.unwrap()["data"].to_string();
+    assert!(by.contains("claude-code"), "{by}");
 }
 
 /// H1, G2: the gate as a hook of Claude Code denies, its model reads why, and what it allows runs.

@@ -51,6 +51,9 @@ fn mcp_a_client_is_asked_about_a_call_each_time() {
     let id = client.begin_call("subagent", task);
     let question = client.question();
     let card = question["params"]["message"].as_str().unwrap();
+    let first = card.lines().next().unwrap();
+    let call = "Your yes runs one call of a child: bash {\"command\":\"touch a\"}";
+    assert_eq!(first, call);
     for part in [
         "(general) asks before its call #1.",
         "{\"command\":\"touch a\"}",

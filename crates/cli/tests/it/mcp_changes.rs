@@ -47,6 +47,11 @@ fn mcp_changes_come_to_the_folder_after_a_yes() {
     let id = client.begin_call("subagent_apply", apply.clone());
     let question = client.question();
     let card = question["params"]["message"].as_str().unwrap();
+    let first = card.lines().next().unwrap();
+    assert!(
+        first.ends_with(": 3 paths, one.txt, two, two/two.txt"),
+        "{card}"
+    );
     for part in ["one.txt", "two/two.txt", manifest.as_str().unwrap()] {
         assert!(card.contains(part), "{part} in {card}");
     }

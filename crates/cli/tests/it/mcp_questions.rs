@@ -47,7 +47,10 @@ fn mcp_a_clients_yes_counts_once_and_is_recorded() {
     let id = client.begin_call("subagent", work(&env));
     let question = client.question();
     let card = question["params"]["message"].as_str().unwrap();
-    assert!(card.starts_with("A child needs your yes"), "{card}");
+    // A dialog may show no more than the beginning: it says what the yes is for.
+    let first = card.lines().next().unwrap();
+    assert!(first.starts_with("A child needs your yes: "), "{card}");
+    assert!(first.ends_with("inside its boundary (`shell`)."), "{card}");
     for part in ["shell", "general", "the agent in raw", "Start it?"] {
         assert!(card.contains(part), "{part} in {card}");
     }

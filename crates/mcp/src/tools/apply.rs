@@ -1,7 +1,7 @@
 //! `subagent_apply`: a person takes over exactly the manifest that is named (C2).
 
 use deputize_authority::{Channel, Refusal, Scope, escape};
-use deputize_runs::words::{diff_exceptions, diff_listed, diff_sums};
+use deputize_runs::words::{cut, diff_exceptions, diff_listed, diff_sums};
 use deputize_runs::{ApplyRequest, Conflicts, Look, Plan, RunError, TakenCopy};
 use rmcp::model::CallToolResult;
 use rmcp::service::{RequestContext, RoleServer};
@@ -13,6 +13,9 @@ use crate::input::Apply;
 use crate::paths::stored;
 use crate::question::{Answer, Question};
 use crate::server::Server;
+
+/// Characters of the paths in the line that says what a yes does: the card below has them in full.
+const YES: usize = 200;
 
 /// Columns of a list on a card.
 const WIDTH: usize = 100;
@@ -68,9 +71,21 @@ fn question(taken: &TakenCopy, plan: &Plan) -> Question {
         1 => "1 path".to_owned(),
         count => format!("{count} paths"),
     };
+    let names: Vec<String> = plan
+        .manifest
+        .changes
+        .iter()
+        .take(YES)
+        .map(|change| change.path.shown())
+        .collect();
     Question {
         kind: "apply",
         run: taken.run().id.to_string(),
+        yes: format!(
+            "Your yes puts a child's changes into `{}`: {paths}, {}",
+            escape(&base),
+            cut(&names.join(", "), YES)
+        ),
         card: format!(
             "A child's changes need your yes before they come to your folder.\n\n  run    {}\n  \
              folder {}\n\n{}{}{}\nmanifest {}\n\nApply {paths}?",

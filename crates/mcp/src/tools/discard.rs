@@ -48,6 +48,7 @@ fn lost(look: &Look, typed: &str) -> Result<Option<Question>, RunError> {
         Some(Question {
             kind: "discard",
             run: id.to_string(),
+            yes: format!("Your yes throws the copy of run {id} away, with what isn't applied."),
             card: format!(
                 "A child's copy is to be thrown away, with what isn't applied.\n\n  run    \
                  {id}\n\n{held}\nThrow it away?"

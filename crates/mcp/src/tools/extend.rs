@@ -57,6 +57,10 @@ pub(super) async fn call(
     let question = Question {
         kind: "extend",
         run: run.to_string(),
+        yes: format!(
+            "Your yes gives a running child more than its budget: {}.",
+            rows.trim().replace("\n ", ",")
+        ),
         card: format!(
             "A running child needs your yes to get more than its budget.\n\n  run    {run}\n  task   \
              {}\n  folder {}\n\n{rows}\nGive it that?",

@@ -172,6 +172,10 @@ async fn consent(
     let question = Question {
         kind: "spawn",
         run: child.id().to_string(),
+        yes: format!(
+            "A child needs your yes: for its whole run, it {}.",
+            child.settled().open_in_words()
+        ),
         card: format!("{}Start it?", card(&child.planned(), WIDTH)),
         scopes: &[Scope::Run, Scope::Preset],
     };
