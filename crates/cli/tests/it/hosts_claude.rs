@@ -1,24 +1,18 @@
 //! Claude Code as a host: its model calls our tool, and asks our gate before its own.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
-use deputize_testkit::{Invocation, Outcome, Said, Size, Speech, Terminal, until};
+use deputize_testkit::{Invocation, Outcome, Said, Speech, Terminal};
 use serde_json::{Value, json};
 
-use crate::hosts_scene::{Scene, claude_code, is_evidence, look, no_run};
-use crate::scene::{events, only_run, parsed, say, script};
+use crate::hosts_scene::{SCREEN, Scene, agreed_by, claude_code, is_evidence, look, no_run, press};
+use crate::scene::{parsed, say, script};
 
 const SUBAGENT: &str = "mcp__deputize__subagent";
 
 const MODEL: &str = "claude-sonnet-4-5";
 
 const KEY: &str = "test-key-0123456789";
-
-const SCREEN: Size = Size {
-    columns: 160,
-    rows: 50,
-};
 
 fn playing(turns: impl IntoIterator<Item = Said>) -> Scene {
     Scene::playing(claude_code(), Speech::Anthropic, turns)
@@ -63,19 +57,6 @@ fn came(request: &Value) -> (String, bool) {
         blocks => blocks[0]["text"].as_str().unwrap().to_owned(),
     };
     (text, result["is_error"] == true)
-}
-
-/// Presses a key until something is shown: what comes while a dialog is built isn't heard.
-fn press(terminal: &mut Terminal, key: &[u8], shown: &str) {
-    let mut pressed: Option<Instant> = None;
-    until(shown, || {
-        let there = terminal.screen().contains(shown);
-        if !there && pressed.is_none_or(|at| at.elapsed() > Duration::from_secs(3)) {
-            terminal.press(key);
-            pressed = Some(Instant::now());
-        }
-        there.then_some(())
-    });
 }
 
 /// What the host answers itself.
@@ -163,10 +144,7 @@ fn hosts_claude_code_shows_a_person_what_a_yes_is_for() {
     }
     let (text, failed) = came(&scene.provider.bodies()[1]);
     assert!(!failed && text.contains("Made it."), "{text}");
-    let approved = events(&only_run(&scene.env));
-    let approved = approved.iter().find(|event| event["kind"] == "approval");
-    let by = approved.unwrap()["data"].to_string();
-    assert!(by.contains("claude-code"), "{by}");
+    assert!(agreed_by(&scene.env).contains("claude-code"));
 }
 
 /// H1, G2: the gate as a hook of Claude Code denies, its model reads why, and what it allows runs.

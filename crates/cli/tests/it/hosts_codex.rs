@@ -2,13 +2,19 @@
 
 use std::fs;
 
-use deputize_testkit::{Invocation, Outcome, Said, Speech};
+use deputize_testkit::{Invocation, Outcome, Said, Speech, Terminal};
 use serde_json::{Value, json};
 
-use crate::hosts_scene::{Scene, codex, is_evidence, look, no_run};
+use crate::hosts_scene::{SCREEN, Scene, agreed_by, codex, is_evidence, look, no_run, press};
+use crate::scene::{say, script};
 
 /// Codex offers a server's tools in a namespace.
 const NAMESPACE: &str = "mcp__deputize";
+
+const KEY: &str = "test-key-0123456789";
+
+/// What Codex asks its model beside the turns, on a terminal.
+const TITLE: &str = "Generate a concise, single-line task title";
 
 /// Without this a hook runs only after a person looked at it on a terminal.
 const TRUST: &str = "--dangerously-bypass-hook-trust";
@@ -41,7 +47,7 @@ fn asked<'s>(scene: &'s Scene, options: &[&str]) -> Invocation<'s> {
     let usual = ["exec", "--json", "--skip-git-repo-check"];
     let sandbox = ["--sandbox", "danger-full-access"];
     let all = [&usual[..], &sandbox, options, &["Look for it."]].concat();
-    scene.call(&all).env("PLAYED_KEY", "test-key-0123456789")
+    scene.call(&all).env("PLAYED_KEY", KEY)
 }
 
 /// What came of the last call, as the model is told.
@@ -100,6 +106,47 @@ fn hosts_codex_is_refused_what_needs_a_yes() {
         "{text}"
     );
     no_run(&scene.env);
+}
+
+/// H2, S3, S9: on a terminal Codex shows a person the whole card with No chosen; the yes is recorded as its.
+#[test]
+#[ignore = "needs Codex: `cargo xtask test --hosts`"]
+fn hosts_codex_shows_a_person_what_a_yes_is_for() {
+    let wish = json!({ "prompt": "Go.", "model": "script:../script.json" });
+    let mut scene = playing([subagent(&wish), Said::text("It is made.")]);
+    let title = Speech::OpenaiResponses.turn(9, &Said::text("Made"));
+    scene.provider = scene.provider.aside(TITLE, title);
+    script(&scene.env, &json!({ "turns": [say("Made it.")] }));
+    let config = scene.env.home().join(".codex/config.toml");
+    let mut known = fs::read_to_string(&config).unwrap();
+    known.push_str(&format!(
+        "\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n",
+        scene.env.workspace().display()
+    ));
+    fs::write(&config, known).unwrap();
+    scene.install("codex", &[]);
+    // The daemon would outlive the terminal.
+    let call = scene.call(&["--no-daemon"]).env("PLAYED_KEY", KEY);
+    let mut terminal = Terminal::start(call.into_command(), SCREEN);
+    terminal.until_shown("? for shortcuts");
+    terminal.press(b"Make it.");
+    terminal.until_shown("Make it.");
+    press(&mut terminal, b"\r", "Your answer");
+    for part in [
+        "A child needs your yes: for its whole run, it runs shell",
+        "asked by",
+        "Start it?",
+    ] {
+        terminal.until_shown(part);
+    }
+    terminal.until_shown("\u{203a} 1. no");
+    press(&mut terminal, b"\x1b[B", "\u{203a} 2. yes");
+    press(&mut terminal, b"\r", "It is made.");
+    let mut requests = scene.provider.bodies();
+    requests.retain(|request| !request.to_string().contains(TITLE));
+    let text = came(&requests[1]);
+    assert!(text.contains("Made it."), "{text}");
+    assert!(agreed_by(&scene.env).contains("codex-mcp-client"));
 }
 
 /// H1, G2: the gate as a hook of Codex denies, its model reads why, and what is harmless runs.

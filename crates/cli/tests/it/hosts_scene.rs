@@ -7,18 +7,29 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use deputize_testkit::{
-    Invocation, Outcome, Provider, Said, Speech, TestEnv, alive, processes_naming, until,
+    Invocation, Outcome, Provider, Said, Size, Speech, Terminal, TestEnv, alive, processes_naming,
+    until,
 };
 use serde_json::{Value, json};
 
-use crate::scene::{only_run, runs};
+use crate::scene::{events, only_run, runs};
 
 const DEPUTIZE: &str = env!("CARGO_BIN_EXE_deputize");
 
 /// Where nobody listens: a host that calls home gets no further.
 const NOWHERE: &str = "http://127.0.0.1:1";
+
+/// How long a host may take for the next thing on its screen.
+const LONG: Duration = Duration::from_secs(45);
+
+/// A terminal with room for a whole card.
+pub(crate) const SCREEN: Size = Size {
+    columns: 160,
+    rows: 50,
+};
 
 /// A file of the hosts' packages.
 #[track_caller]
@@ -165,4 +176,29 @@ pub(crate) fn is_evidence(env: &TestEnv, answer: &str) {
 #[track_caller]
 pub(crate) fn no_run(env: &TestEnv) {
     assert!(runs(env).is_empty());
+}
+
+/// Presses a key until something is shown: what comes while a dialog is built isn't heard.
+#[track_caller]
+pub(crate) fn press(terminal: &mut Terminal, key: &[u8], shown: &str) {
+    let began = Instant::now();
+    let mut pressed: Option<Instant> = None;
+    until(shown, || {
+        let screen = terminal.screen();
+        let there = screen.contains(shown);
+        assert!(there || began.elapsed() < LONG, "no {shown:?} in\n{screen}");
+        if !there && pressed.is_none_or(|at| at.elapsed() > Duration::from_secs(3)) {
+            terminal.press(key);
+            pressed = Some(Instant::now());
+        }
+        there.then_some(())
+    });
+}
+
+/// Through whom the only run was agreed to.
+#[track_caller]
+pub(crate) fn agreed_by(env: &TestEnv) -> String {
+    let events = events(&only_run(env));
+    let approval = events.iter().find(|event| event["kind"] == "approval");
+    approval.unwrap()["data"].to_string()
 }

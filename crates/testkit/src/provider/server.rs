@@ -24,6 +24,8 @@ pub struct Provider {
 #[derive(Debug, Default)]
 struct Shared {
     replies: Mutex<VecDeque<Reply>>,
+    /// Replies to requests that contain a text, whenever they come.
+    asides: Mutex<Vec<(String, Reply)>>,
     asked: Mutex<Vec<Asked>>,
 }
 
@@ -60,6 +62,15 @@ enum Then {
     Mute,
     /// The last chunk again and again, until the other side goes or this many bytes are out.
     Flood(u64),
+}
+
+impl Shared {
+    fn aside(&self, asked: &Asked) -> Option<Reply> {
+        let asides = self.asides.lock();
+        let asides = asides.unwrap_or_else(PoisonError::into_inner);
+        let aside = asides.iter().find(|(part, _)| asked.body.contains(part));
+        aside.map(|(_, reply)| reply.clone())
+    }
 }
 
 impl Provider {
@@ -123,6 +134,19 @@ impl Provider {
             shared,
             certificate,
         }
+    }
+
+    /// Answers each request that contains `part` with this reply, and takes none of the others for it: a host
+    /// asks for a title beside its turns, and nobody knows when.
+    ///
+    /// # Panics
+    /// When a test's thread that served has panicked.
+    #[must_use]
+    pub fn aside(self, part: &str, reply: Reply) -> Self {
+        let mut asides = self.shared.asides.lock().unwrap();
+        asides.push((part.to_owned(), reply));
+        drop(asides);
+        self
     }
 
     /// The certificate that it shows, in PEM.
@@ -264,15 +288,14 @@ impl Reply {
 fn serve(stream: impl Read + Write, shared: &Shared) -> std::io::Result<()> {
     let mut from = BufReader::new(stream);
     while let Some(asked) = request(&mut from)? {
+        let aside = shared.aside(&asked);
         let mut all = shared.asked.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(asked);
         drop(all);
-        let mut replies = shared.replies.lock();
-        let next = replies
-            .as_mut()
-            .ok()
-            .and_then(|replies| replies.pop_front());
-        drop(replies);
+        let next = aside.or_else(|| {
+            let mut replies = shared.replies.lock().ok()?;
+            replies.pop_front()
+        });
         let nothing = || Reply::status(599, &Value::String("nothing more was laid out".to_owned()));
         if !answer(from.get_mut(), &next.unwrap_or_else(nothing))? {
             break;
