@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -38,6 +39,10 @@ pub struct Asked {
     pub headers: Vec<(String, String)>,
     /// The body as it came.
     pub body: String,
+    /// When all of it was there.
+    pub came: Instant,
+    /// When all of its reply was out; `None` while there is more to come.
+    pub answered: Option<Instant>,
 }
 
 /// A response.
@@ -167,8 +172,7 @@ impl Provider {
     /// What it was asked so far, in order.
     #[must_use]
     pub fn asked(&self) -> Vec<Asked> {
-        let asked = self.shared.asked.lock();
-        asked.unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.asked().clone()
     }
 
     /// Bodies of what it was asked, as JSON; null where there was none.
@@ -183,6 +187,12 @@ impl Provider {
             body => serde_json::from_str(body).unwrap(),
         };
         self.asked().iter().map(parse).collect()
+    }
+}
+
+impl Shared {
+    fn asked(&self) -> MutexGuard<'_, Vec<Asked>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -289,7 +299,8 @@ fn serve(stream: impl Read + Write, shared: &Shared) -> std::io::Result<()> {
     let mut from = BufReader::new(stream);
     while let Some(asked) = request(&mut from)? {
         let aside = shared.aside(&asked);
-        let mut all = shared.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = shared.asked();
+        let number = all.len();
         all.push(asked);
         drop(all);
         let next = aside.or_else(|| {
@@ -297,7 +308,11 @@ fn serve(stream: impl Read + Write, shared: &Shared) -> std::io::Result<()> {
             replies.pop_front()
         });
         let nothing = || Reply::status(599, &Value::String("nothing more was laid out".to_owned()));
-        if !answer(from.get_mut(), &next.unwrap_or_else(nothing))? {
+        let more = answer(from.get_mut(), &next.unwrap_or_else(nothing))?;
+        if let Some(asked) = shared.asked().get_mut(number) {
+            asked.answered = Some(Instant::now());
+        }
+        if !more {
             break;
         }
     }
@@ -331,6 +346,8 @@ fn request(from: &mut BufReader<impl Read>) -> std::io::Result<Option<Asked>> {
         line: line.trim_end_matches(" HTTP/1.1").to_owned(),
         headers,
         body: String::from_utf8_lossy(&body).into_owned(),
+        came: Instant::now(),
+        answered: None,
     }))
 }
 

@@ -6,6 +6,7 @@
 
 mod cage;
 mod environment;
+mod provider;
 mod terminal;
 
 use deputize_testkit::forgotten_test_files;
