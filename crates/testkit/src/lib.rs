@@ -38,7 +38,7 @@ pub use disk::{OverlayDisk, SmallDisk};
 pub use environment::{Invocation, TestEnv};
 pub use listed::forgotten_test_files;
 pub use patience::{PATIENCE, until};
-pub use processes::{alive, processes_naming};
+pub use processes::{alive, descendants, processes_naming};
 pub use provider::{Asked, Provider, Reply, Said, Speech};
 pub use running::{Outcome, Running};
 pub use terminal::{Size, Terminal};

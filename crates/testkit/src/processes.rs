@@ -1,4 +1,4 @@
-//! Looking for processes that should be gone.
+//! Looking for processes: those that a program started, and those that should be gone.
 
 use std::fs;
 
@@ -25,4 +25,26 @@ pub fn alive(id: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     stat.rsplit_once(") ")
         .is_some_and(|(_, fields)| !fields.starts_with(['Z', 'X']))
+}
+
+/// Ids of every process below this one.
+#[must_use]
+pub fn descendants(id: u32) -> Vec<u32> {
+    let parents: Vec<(u32, u32)> = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|id: u32| {
+            let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+            let parent = stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()?;
+            Some((id, parent))
+        })
+        .collect();
+    let mut found = vec![id];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied() {
+        let children = parents.iter().filter(|row| row.1 == parent);
+        found.extend(children.map(|row| row.0));
+        next += 1;
+    }
+    found.split_off(1)
 }

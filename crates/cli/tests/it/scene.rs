@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub(crate) use deputize_testkit::descendants;
 use deputize_testkit::{Outcome, Running, TestEnv};
 use serde_json::{Value, json};
 
@@ -163,29 +164,4 @@ pub(crate) fn beside(env: &TestEnv, name: &str) -> PathBuf {
     fs::create_dir(&folder).unwrap();
     env.give();
     folder
-}
-
-/// Ids of every process below this one.
-pub(crate) fn descendants(id: u32) -> Vec<u32> {
-    let parents: Vec<(u32, u32)> = fs::read_dir("/proc")
-        .unwrap()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(|id: u32| {
-            let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-            let parent = stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()?;
-            Some((id, parent))
-        })
-        .collect();
-    let mut found = vec![id];
-    let mut next = 0;
-    while let Some(parent) = found.get(next).copied() {
-        found.extend(
-            parents
-                .iter()
-                .filter(|row| row.1 == parent)
-                .map(|row| row.0),
-        );
-        next += 1;
-    }
-    found.split_off(1)
 }
