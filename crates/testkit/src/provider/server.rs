@@ -1,6 +1,7 @@
-//! A small HTTP/1.1 server that plays responses in their order.
+//! A small HTTP/1.1 server that plays responses in their order, or as each request wants them.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +14,7 @@ use serde_json::Value;
 
 use crate::patience::PATIENCE;
 
-/// A provider that answers requests with replies, one each. Beyond the last it answers 599.
+/// A provider that answers requests with replies, one each.
 #[derive(Debug)]
 pub struct Provider {
     port: u16,
@@ -22,11 +23,10 @@ pub struct Provider {
     certificate: Option<String>,
 }
 
-#[derive(Debug, Default)]
 struct Shared {
-    replies: Mutex<VecDeque<Reply>>,
     /// Replies to requests that contain a text, whenever they come.
     asides: Mutex<Vec<(String, Reply)>>,
+    reply: Box<dyn Fn(&Asked) -> Reply + Send + Sync>,
     asked: Mutex<Vec<Asked>>,
 }
 
@@ -69,26 +69,26 @@ enum Then {
     Flood(u64),
 }
 
-impl Shared {
-    fn aside(&self, asked: &Asked) -> Option<Reply> {
-        let asides = self.asides.lock();
-        let asides = asides.unwrap_or_else(PoisonError::into_inner);
-        let aside = asides.iter().find(|(part, _)| asked.body.contains(part));
-        aside.map(|(_, reply)| reply.clone())
-    }
-}
-
 impl Provider {
-    /// Starts one that plays these replies.
+    /// Starts one that plays these replies. Beyond the last it answers 599.
     ///
     /// # Panics
     /// When no port can be had.
     #[must_use]
     pub fn playing(replies: impl IntoIterator<Item = Reply>) -> Self {
-        Self::start(replies, None, serve)
+        Self::start(in_order(replies.into_iter().collect()), None, serve)
     }
 
-    /// The same, encrypted, with a certificate of its own for `localhost`.
+    /// Starts one that answers each request as that one wants it: for several that ask at a time.
+    ///
+    /// # Panics
+    /// When no port can be had.
+    #[must_use]
+    pub fn answering(reply: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+        Self::start(reply, None, serve)
+    }
+
+    /// One that plays these replies, encrypted, with a certificate of its own for `localhost`.
     ///
     /// # Panics
     /// When no port or no certificate can be had.
@@ -104,22 +104,29 @@ impl Provider {
             .with_single_cert(vec![made.cert.der().clone()], PrivateKeyDer::from(key))
             .unwrap();
         let config = Arc::new(config);
-        Self::start(replies, Some(made.cert.pem()), move |stream, shared| {
-            let connection = ServerConnection::new(Arc::clone(&config));
-            let connection = connection.map_err(std::io::Error::other)?;
-            serve(StreamOwned::new(connection, stream), shared)
-        })
+        Self::start(
+            in_order(replies.into_iter().collect()),
+            Some(made.cert.pem()),
+            move |stream, shared| {
+                let connection = ServerConnection::new(Arc::clone(&config));
+                let connection = connection.map_err(std::io::Error::other)?;
+                serve(StreamOwned::new(connection, stream), shared)
+            },
+        )
     }
 
     fn start(
-        replies: impl IntoIterator<Item = Reply>,
+        reply: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
         certificate: Option<String>,
         serve: impl Fn(TcpStream, &Shared) -> std::io::Result<()> + Clone + Send + 'static,
     ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let shared = Arc::new(Shared::default());
-        shared.replies.lock().unwrap().extend(replies);
+        let shared = Arc::new(Shared {
+            asides: Mutex::default(),
+            reply: Box::new(reply),
+            asked: Mutex::default(),
+        });
         let serving = Arc::clone(&shared);
         // It ends with the test's process; a listener without connections does nothing.
         thread::spawn(move || {
@@ -190,7 +197,21 @@ impl Provider {
     }
 }
 
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shared = f.debug_struct("Shared");
+        shared.field("asked", &self.asked).finish_non_exhaustive()
+    }
+}
+
 impl Shared {
+    fn aside(&self, asked: &Asked) -> Option<Reply> {
+        let asides = self.asides.lock();
+        let asides = asides.unwrap_or_else(PoisonError::into_inner);
+        let aside = asides.iter().find(|(part, _)| asked.body.contains(part));
+        aside.map(|(_, reply)| reply.clone())
+    }
+
     fn asked(&self) -> MutexGuard<'_, Vec<Asked>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -295,20 +316,26 @@ impl Reply {
     }
 }
 
+/// One after the other.
+fn in_order(replies: VecDeque<Reply>) -> impl Fn(&Asked) -> Reply {
+    let replies = Mutex::new(replies);
+    move |_| {
+        let next = replies.lock().ok().and_then(|mut left| left.pop_front());
+        let nothing = || Reply::status(599, &Value::String("nothing more was laid out".to_owned()));
+        next.unwrap_or_else(nothing)
+    }
+}
+
 fn serve(stream: impl Read + Write, shared: &Shared) -> std::io::Result<()> {
     let mut from = BufReader::new(stream);
     while let Some(asked) = request(&mut from)? {
         let aside = shared.aside(&asked);
+        let reply = aside.unwrap_or_else(|| (shared.reply)(&asked));
         let mut all = shared.asked();
         let number = all.len();
         all.push(asked);
         drop(all);
-        let next = aside.or_else(|| {
-            let mut replies = shared.replies.lock().ok()?;
-            replies.pop_front()
-        });
-        let nothing = || Reply::status(599, &Value::String("nothing more was laid out".to_owned()));
-        let more = answer(from.get_mut(), &next.unwrap_or_else(nothing))?;
+        let more = answer(from.get_mut(), &reply)?;
         if let Some(asked) = shared.asked().get_mut(number) {
             asked.answered = Some(Instant::now());
         }
