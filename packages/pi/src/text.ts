@@ -1,10 +1,12 @@
 /** Lines for Pi's screen: cut or folded to its width, so that no line of ours breaks it. */
 import type { Theme } from "@earendil-works/pi-coding-agent";
-// Pi's own measure of width, so that both agree; bundled, since an `.mjs` can't ask Pi for it.
-import {
-  truncateToWidth,
-  wrapTextWithAnsi,
-} from "../node_modules/@earendil-works/pi-tui/dist/utils.js";
+
+/**
+ * Pi's own measure of width, so that both agree; bundled, since an `.mjs` can't ask Pi for it. Its tables and
+ * patterns take a third of the time that loading us takes, so they are made when the first line is shown.
+ */
+const measure = (): typeof import("../node_modules/@earendil-works/pi-tui/dist/utils.js") =>
+  require("../node_modules/@earendil-works/pi-tui/dist/utils.js");
 
 export interface Component {
   render(width: number): string[];
@@ -19,7 +21,7 @@ export function folded(lines: string[], indent = 0): Component {
   return {
     render: (width) =>
       lines
-        .flatMap((line) => wrapTextWithAnsi(line, Math.max(1, width - indent)))
+        .flatMap((line) => measure().wrapTextWithAnsi(line, Math.max(1, width - indent)))
         .map((line) => space + line),
     invalidate() {},
   };
@@ -28,7 +30,8 @@ export function folded(lines: string[], indent = 0): Component {
 /** Lines that are cut at the screen's edge, made anew each time. */
 export function cut(lines: () => string[]): Component {
   return {
-    render: (width) => lines().map((line) => truncateToWidth(line, Math.max(1, width), "…")),
+    render: (width) =>
+      lines().map((line) => measure().truncateToWidth(line, Math.max(1, width), "…")),
     invalidate() {},
   };
 }
