@@ -98,11 +98,12 @@ impl Workspace {
         self.build(&["build", "--workspace", "--all-targets"])
     }
 
-    /// Builds what people run, and the measuring programs beside it, as it is released.
-    pub(crate) fn build_release(&self) -> Result<Vec<Program>, Failure> {
-        let packages = ["--package", "deputize", "--package", "deputize-runs"];
-        let targets = ["--bins", "--examples"];
-        self.build(&[&["build", "--release"], &packages[..], &targets[..]].concat())
+    /// Builds what people run, as it is released, and these measuring programs beside it.
+    pub(crate) fn build_release(&self, examples: &[String]) -> Result<Vec<Program>, Failure> {
+        let mut arguments = vec!["build", "--release", "--package", "deputize"];
+        arguments.extend(["--package", "deputize-runs", "--bin", "deputize"]);
+        arguments.extend(examples.iter().flat_map(|name| ["--example", name]));
+        self.build(&arguments)
     }
 
     fn build(&self, arguments: &[&str]) -> Result<Vec<Program>, Failure> {

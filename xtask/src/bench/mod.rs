@@ -139,7 +139,8 @@ pub(crate) fn bench(workspace: &Workspace, options: &BenchOptions) -> Result<(),
     if rows.is_empty() {
         return Err(Failure::NoRow(options.names.clone()));
     }
-    let scene = Scene::set(workspace)?;
+    let examples: Vec<String> = rows.iter().filter_map(|row| row.example()).collect();
+    let scene = Scene::set(workspace, &examples)?;
     let mut lines = Vec::new();
     for row in rows {
         eprintln!("measuring: {}", row.name);
@@ -160,6 +161,14 @@ pub(crate) fn bench(workspace: &Workspace, options: &BenchOptions) -> Result<(),
 }
 
 impl Row {
+    /// The measuring program that it needs.
+    fn example(&self) -> Option<String> {
+        match &self.measure {
+            Measure::Program(program) => Some(program.example()),
+            Measure::Start(_) | Measure::Size | Measure::Memory | Measure::Pi => None,
+        }
+    }
+
     /// A line without figures: why there are none.
     fn absent(&self, why: &str) -> Line {
         Line {

@@ -33,11 +33,16 @@ struct Said {
 }
 
 impl Program {
+    /// Its whole name.
+    pub(super) fn example(self) -> String {
+        format!("bench_{}", self.name)
+    }
+
     /// Runs it as the ordinary user.
     pub(super) fn lines(self, scene: &Scene, row: &Row, rounds: usize) -> Vec<Line> {
-        let name = format!("bench_{}", self.name);
+        let name = self.example();
         let Some(path) = scene.example(&name) else {
-            return vec![row.absent(&format!("there is no crates/runs/examples/{name}.rs yet"))];
+            return vec![row.absent(&format!("cargo built no {name}"))];
         };
         let mut command = scene.command(As::Ordinary, path);
         command.arg(rounds.to_string());

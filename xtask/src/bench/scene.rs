@@ -33,9 +33,9 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// Builds once and lays out the folders.
-    pub(super) fn set(workspace: &Workspace) -> Result<Self, Failure> {
-        let built = workspace.build_release()?;
+    /// Builds the program and these measuring programs, and lays out the folders.
+    pub(super) fn set(workspace: &Workspace, examples: &[String]) -> Result<Self, Failure> {
+        let built = workspace.build_release(examples)?;
         let ours = |program: &&Program| program.kind == ProgramKind::Ordinary;
         let (programs, examples): (Vec<&Program>, Vec<&Program>) = built
             .iter()
