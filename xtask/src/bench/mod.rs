@@ -40,7 +40,7 @@ enum Measure {
     /// The memory of the processes that stand around a command.
     Memory,
     /// Pi with the extension.
-    Pi,
+    Pi(pi::Pi),
     /// A program of ours that measures what no command line reaches.
     Program(program::Program),
 }
@@ -69,8 +69,14 @@ const fn program(name: &'static str) -> Measure {
 
 /// A row whose goal is a share of what a Pi child takes.
 const fn beside_pi(name: &'static str) -> Measure {
-    let lacks = Some("a Pi child, for there is no runner for Pi yet");
+    let lacks = Some("a Pi child by itself: the rows about children in Pi have one");
     Measure::Program(program::Program { name, lacks })
+}
+
+/// A row about children of Pi's agent.
+const fn children_in_pi(name: &'static str) -> Measure {
+    let program = program::Program { name, lacks: None };
+    Measure::Pi(pi::Pi::Children(program))
 }
 
 const BOUNDARY_GOAL: &str = "wall ≤ 1 × bubblewrap, CPU ≤ 2 ×";
@@ -88,7 +94,17 @@ const ROWS: &[Row] = &[
         Measure::Start(start::Start::GitStatus),
     ),
     row("version", "≤ 5 ms", Measure::Start(start::Start::Version)),
-    row("start of Pi", "", Measure::Pi),
+    row("start of Pi", "", Measure::Pi(pi::Pi::Start)),
+    row(
+        "call to first model request in Pi",
+        "",
+        children_in_pi("pi_call"),
+    ),
+    row(
+        "memory of 8 children in Pi",
+        "",
+        children_in_pi("pi_memory"),
+    ),
     row("size", "≤ 20 MB", Measure::Size),
     row("memory of exec", "", Measure::Memory),
     row(
@@ -146,7 +162,7 @@ pub(crate) fn bench(workspace: &Workspace, options: &BenchOptions) -> Result<(),
         eprintln!("measuring: {}", row.name);
         match &row.measure {
             Measure::Start(start) => lines.extend(start.lines(&scene, row, options.rounds)),
-            Measure::Pi => lines.extend(pi::lines(workspace, &scene, row, options.rounds)),
+            Measure::Pi(pi) => lines.extend(pi.lines(workspace, &scene, row, options.rounds)),
             Measure::Size => lines.extend(size(&scene, row)?),
             Measure::Memory => lines.extend(memory::lines(&scene, row)),
             Measure::Program(program) => lines.extend(program.lines(&scene, row, options.rounds)),
@@ -164,8 +180,12 @@ impl Row {
     /// The measuring program that it needs.
     fn example(&self) -> Option<String> {
         match &self.measure {
-            Measure::Program(program) => Some(program.example()),
-            Measure::Start(_) | Measure::Size | Measure::Memory | Measure::Pi => None,
+            Measure::Program(program) | Measure::Pi(pi::Pi::Children(program)) => {
+                Some(program.example())
+            }
+            Measure::Start(_) | Measure::Size | Measure::Memory | Measure::Pi(pi::Pi::Start) => {
+                None
+            }
         }
     }
 

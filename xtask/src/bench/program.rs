@@ -4,6 +4,7 @@
 //! side, its cells parted by tabs: name, median, least, unit, and for a side that is held against
 //! another the name of that one.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::scene::{As, Scene};
@@ -40,12 +41,24 @@ impl Program {
 
     /// Runs it as the ordinary user.
     pub(super) fn lines(self, scene: &Scene, row: &Row, rounds: usize) -> Vec<Line> {
+        self.lines_as(As::Ordinary, &[], scene, row, rounds)
+    }
+
+    /// Runs it as somebody, with further paths in its environment.
+    pub(super) fn lines_as(
+        self,
+        who: As,
+        paths: &[(&str, &Path)],
+        scene: &Scene,
+        row: &Row,
+        rounds: usize,
+    ) -> Vec<Line> {
         let name = self.example();
         let Some(path) = scene.example(&name) else {
             return vec![row.absent(&format!("cargo built no {name}"))];
         };
-        let mut command = scene.command(As::Ordinary, path);
-        command.arg(rounds.to_string());
+        let mut command = scene.command(who, path);
+        command.arg(rounds.to_string()).envs(paths.iter().copied());
         command.env("DEPUTIZE_BENCH_PROGRAM", scene.program());
         match command::within(&mut command, LIMIT) {
             Ok(text) => {
@@ -71,7 +84,8 @@ fn lines(row: &Row, text: &str) -> Vec<Line> {
     let lines = said.iter().map(|one| {
         let anchor = one.anchor.as_ref();
         let anchor = anchor.and_then(|name| said.iter().find(|other| other.side == *name));
-        let ratio = |other: &Said| format!("{}: {:.2} ×", other.side, one.median / other.median);
+        let ratio =
+            |other: &Said| format!("{}: {} ×", other.side, short(one.median / other.median));
         Line {
             side: one.side.clone(),
             wall: format!("{:.1} ({:.1}) {}", one.median, one.least, one.unit),
@@ -85,6 +99,14 @@ fn lines(row: &Row, text: &str) -> Vec<Line> {
         return vec![row.absent("its program said nothing")];
     }
     lines
+}
+
+/// A ratio with two digits that say something.
+fn short(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio < 0.1 => format!("{ratio:.3}"),
+        ratio => format!("{ratio:.2}"),
+    }
 }
 
 impl Said {
@@ -109,7 +131,7 @@ mod tests {
         let row = &super::super::ROWS[0];
         let lines = lines(
             row,
-            "plain\t2.0\t1.5\tms\nnoise\nours\t3.0\t2.5\tms\tplain\n",
+            "plain\t2.0\t1.5\tms\nnoise\nours\t3.0\t2.5\tms\tplain\nleast\t0.1\t0.1\tms\tplain\n",
         );
         let cells: Vec<_> = lines
             .iter()
@@ -117,7 +139,11 @@ mod tests {
             .collect();
         assert_eq!(
             cells,
-            [("2.0 (1.5) ms", ""), ("3.0 (2.5) ms", "plain: 1.50 ×")]
+            [
+                ("2.0 (1.5) ms", ""),
+                ("3.0 (2.5) ms", "plain: 1.50 ×"),
+                ("0.1 (0.1) ms", "plain: 0.050 ×"),
+            ]
         );
     }
 }
