@@ -35,6 +35,9 @@ interface Ended extends Began {
   further: number;
 }
 
+/** By the ids of runs. */
+type Receipts = Record<string, Record<string, unknown> | undefined>;
+
 /** How long a result may take that is there already. */
 const PATIENCE = 5_000;
 
@@ -92,14 +95,16 @@ export class Entries {
   ended(run: Run, status: string): void {
     const keeping = this.link
       .call("subagent_status", { run: run.run }, { timeout: PATIENCE })
-      .then(({ structuredContent }) => (structuredContent ?? {}) as Answer)
-      .catch(() => ({}) as Answer)
-      .then((answer) => this.#ended(run, status, answer));
+      .then(({ structuredContent, _meta }) => {
+        const receipts = (_meta?.["deputize/receipts"] ?? {}) as Receipts;
+        this.#ended(run, status, (structuredContent ?? {}) as Answer, receipts);
+      })
+      .catch(() => this.#ended(run, status, {}, {}));
     this.#going.add(keeping);
     void keeping.finally(() => this.#going.delete(keeping));
   }
 
-  #ended(run: Run, status: string, all: Answer): void {
+  #ended(run: Run, status: string, all: Answer, receipts: Receipts): void {
     const answer = all.runs?.find((one) => one.run === run.run) ?? all;
     const { preset, workdir, model, started, calls, further } = run;
     this.#append<Ended>(ENDED, {
@@ -110,7 +115,7 @@ export class Entries {
       summary: (answer.summary ?? "").slice(0, SUMMARY),
       usage: answer.usage ?? null,
       blocked: answer.blocked ?? null,
-      receipt: answer.receipt ?? null,
+      receipt: receipts[run.run] ?? null,
       calls,
       further,
     });

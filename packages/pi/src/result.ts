@@ -21,7 +21,6 @@ export interface Answer {
   usage?: Usage;
   changes?: { path: string; kind: string; kept_back?: string }[];
   checks?: { command: string; outcome: unknown }[];
-  receipt?: Record<string, unknown>;
   error?: { code: string; field: string; reason: string; fix: string };
   runs?: Answer[];
   chain?: { steps: number; began: number; over: boolean };

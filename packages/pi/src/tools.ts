@@ -235,8 +235,8 @@ function together(ends: CallToolResult[]): CallToolResult {
   };
 }
 
-/** An answer without what only the record needs, or the text has. */
-function kept({ receipt: _receipt, diff: _diff, runs, ...answer }: Answer): Answer {
+/** An answer without what the text has. */
+function kept({ diff: _diff, runs, ...answer }: Answer): Answer {
   return runs === undefined ? answer : { ...answer, runs: runs.map(kept) };
 }
 
