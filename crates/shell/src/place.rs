@@ -192,6 +192,9 @@ fn unknown_place(field: &Field, cwd: Option<&str>, world: &World, links: &Links)
     if prefix.is_empty() && taint.has(Taint::NAMES_SECRET) {
         return Place::SecretInside;
     }
+    if prefix.is_empty() && taint.has(Taint::GENERATED) {
+        return Place::Generated;
+    }
     if prefix.is_empty() || prefix == "./" {
         let root = cwd.is_some_and(|cwd| roots(world).any(|root| root == cwd));
         if root && taint.has(Taint::ALL) {

@@ -157,8 +157,17 @@ fn timed<'l>(name: tree_sitter::Node<'_>, line: &'l str) -> Option<&'l str> {
     line.get(next.byte_range())
 }
 
-/// What tree-sitter's grammar sees in a line; `None`: it can't be asked, or the line is longer or more nested
-/// than is parsed.
+/// Bytes that the other parser is given at a time.
+#[cfg(feature = "second-opinion")]
+const CHUNK: usize = 128;
+
+/// How often it may be given each byte of a line, besides those of a short one: where it meets errors it looks
+/// at the rest of the line again and again.
+#[cfg(feature = "second-opinion")]
+const LOOKS: usize = 24;
+
+/// What tree-sitter's grammar sees in a line; `None`: it can't be asked, the line is longer or more nested than
+/// is parsed, or it takes too much looking.
 #[cfg(feature = "second-opinion")]
 #[must_use]
 pub fn second_opinion(line: &str) -> Option<Opinion> {
@@ -167,7 +176,19 @@ pub fn second_opinion(line: &str) -> Option<Opinion> {
     parser
         .set_language(&tree_sitter_bash::LANGUAGE.into())
         .ok()?;
-    let tree = parser.parse(line, None)?;
+    let bytes = line.as_bytes();
+    let mut left = 256 + bytes.len() / CHUNK * LOOKS;
+    let mut read = |at: usize, _| {
+        left = left.saturating_sub(1);
+        match bytes.get(at..) {
+            Some(rest) if left > 0 => &rest[..rest.len().min(CHUNK)],
+            _ => &[],
+        }
+    };
+    let tree = parser.parse_with_options(&mut read, None, None)?;
+    if left == 0 {
+        return None;
+    }
     let mut opinion = Opinion {
         error: tree.root_node().has_error(),
         names: BTreeSet::new(),

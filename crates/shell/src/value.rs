@@ -26,10 +26,14 @@ impl Taint {
     pub(crate) const ALL: Self = Self(128);
     /// Names of files of the workspace among which there are those of secrets.
     pub(crate) const NAMES_SECRET: Self = Self(256);
+    /// Names of files that a tool makes again, and no others.
+    pub(crate) const GENERATED: Self = Self(1024);
     /// The process id of a job that the line itself started.
     pub(crate) const JOB: Self = Self(512);
     /// A value that nothing bad can be made of: a number, a date.
     pub(crate) const PLAIN: Self = Self(32);
+
+    const PROMISES: u16 = Self::INSIDE.0 | Self::PLAIN.0 | Self::ALL.0 | Self::GENERATED.0;
 
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -47,13 +51,12 @@ impl Taint {
 
     pub(crate) fn and(self, other: Self) -> Self {
         // What promises harmlessness holds only when both do.
-        let promises = Self::INSIDE.0 | Self::PLAIN.0 | Self::ALL.0;
-        Self(((self.0 | other.0) & !promises) | (self.0 & other.0 & promises))
+        Self(((self.0 | other.0) & !Self::PROMISES) | (self.0 & other.0 & Self::PROMISES))
     }
 
     /// Without what promises harmlessness.
     pub(crate) fn risky(self) -> Self {
-        Self(self.0 & !(Self::INSIDE.0 | Self::PLAIN.0 | Self::ALL.0))
+        Self(self.0 & !Self::PROMISES)
     }
 }
 

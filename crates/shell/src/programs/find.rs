@@ -90,6 +90,10 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                 | "-perm"
         )
     });
+    // An alternative finds other names too.
+    let is_only = !args[at..]
+        .iter()
+        .any(|arg| matches!(arg.prefix().as_str(), "-o" | "-or" | ","));
     let mut taint = Taint::INSIDE;
     let mut acts = false;
     let expression = &args[at..];
@@ -152,10 +156,16 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             machine.path(Role::Read, root, state);
         }
         let sought = found(root, narrow.as_deref());
-        let names_secret =
-            narrow.is_some() && machine.target(&sought, state).place == Place::SecretInside;
+        let sought = machine.target(&sought, state).place;
         taint = match place {
-            Place::Whole | Place::Inside if names_secret => taint.with(Taint::NAMES_SECRET),
+            Place::Whole | Place::Inside if narrow.is_some() && sought == Place::SecretInside => {
+                taint.with(Taint::NAMES_SECRET)
+            }
+            Place::Whole | Place::Inside
+                if narrow.is_some() && sought == Place::Generated && is_only =>
+            {
+                taint.with(Taint::GENERATED)
+            }
             Place::Whole if !bounded && narrow.is_none() => taint.with(Taint::ALL),
             Place::Whole | Place::Inside | Place::Generated => taint,
             Place::Outside | Place::Startup | Place::Secret | Place::Device => Taint::OUTSIDE,

@@ -22,6 +22,25 @@ fn no_opinion_is_had_of_what_is_too_much_to_parse() {
     assert!(first_opinion("echo $(a $(b $(c)))").is_some());
 }
 
+/// G10: a line that the other parser looks at again and again, since it meets an error and then another, gets
+/// no opinion; a long script and a long text do.
+#[cfg(feature = "second-opinion")]
+#[test]
+fn a_line_that_takes_too_much_looking_gets_no_opinion() {
+    use deputize_shell::second_opinion;
+
+    let again = "case rm in rm) echo yes;; esac".repeat(500);
+    assert_eq!(second_opinion(&again), None);
+    let step = "echo \"a of $HOME\" | sed 's/a/b/' >> out.txt && test -f out.txt || exit 1\n";
+    let text = format!(
+        "cat > a.txt <<'EOF'\n{}EOF\n",
+        "a line of 'text' and $more\n".repeat(1_000)
+    );
+    for long in [step.repeat(200), text] {
+        assert!(second_opinion(&long).is_some_and(|opinion| !opinion.error));
+    }
+}
+
 /// G5: disagreement makes an `allow` an `ask` and changes nothing else.
 #[test]
 fn doubt_only_takes_back() {
