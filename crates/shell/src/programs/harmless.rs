@@ -1,7 +1,8 @@
 //! Code in another language that plainly does no more than compute, print and read files it names.
 //!
-//! Everything else counts as not known. Every name in the code must be on a list, or be a variable that the
-//! code sets itself; what opens a file must name it in one literal.
+//! Everything else counts as not known. The grammar is tiny on purpose: every name in the code must be on a
+//! list, or be a variable that the code set before; what opens a file names it in one literal; and what could
+//! hide code from a scanner of texts (comments, long strings, regular expressions) isn't allowed at all.
 
 use super::marks::HARMLESS;
 
@@ -14,14 +15,30 @@ const OPENS: [(&str, &[&str]); 2] = [
     ("python", &["open"]),
     ("javascript", &["readFileSync", "require"]),
 ];
-/// Modules that `require` may name; what it makes of them must be on the list, too.
+/// Modules that `require` may name; what is taken from them must be on the list, too.
 const MODULES: [&str; 4] = ["fs", "path", "node:fs", "node:path"];
 /// Second arguments with which a file is only read.
 const MODES: [&str; 8] = ["r", "rb", "rt", "utf8", "utf-8", "UTF-8", "latin1", "ascii"];
-/// Modules that are imported from the language's own.
-const IMPORTS: [&str; 8] = [
-    "json", "math", "sys", "platform", "datetime", "time", "re", "string",
+/// Modules of Python's own. A file of the folder comes before `json`: see the design.
+const IMPORTS: [&str; 4] = ["json", "math", "sys", "time"];
+/// What may be taken from `process`.
+const OF_PROCESS: [&str; 4] = ["version", "versions", "arch", "platform"];
+/// All that Ruby and PHP may say: their words call without brackets.
+const PRINTS: [&str; 8] = [
+    "puts",
+    "print",
+    "echo",
+    "say",
+    "p",
+    "RUBY_VERSION",
+    "PHP_VERSION",
+    "phpversion",
 ];
+/// Names that are never a variable's: an assignment elsewhere doesn't make them one.
+const BUILTINS: &str = "exec eval compile open input getattr setattr delattr vars globals locals dir breakpoint exit \
+    quit help memoryview object super property staticmethod classmethod callable import require process global \
+    globalThis window self this module exports arguments Function Reflect Proxy Object setTimeout setInterval \
+    setImmediate queueMicrotask fetch Deno Bun WebAssembly Worker system spawn load builtins os subprocess";
 
 /// One piece of code outside its text.
 #[derive(Debug, PartialEq)]
@@ -31,81 +48,174 @@ enum Token {
     Sign(char),
 }
 
+/// Whether an interpreter is called with its code and nothing else: other options load code, or write.
+pub(super) fn is_plain_call(name: &str, language: &str, args: &[String]) -> bool {
+    let (names, codes, plain): (&[&str], &[&str], &[&str]) = match language {
+        "python" => (
+            &["python", "python3", "python2"],
+            &["-c"],
+            &["-I", "-B", "-u", "-E", "-s"],
+        ),
+        "javascript" => (
+            &["node", "nodejs"],
+            &["-e", "--eval", "-p", "--print", "-pe"],
+            &[],
+        ),
+        "ruby" => (&["ruby"], &["-e"], &[]),
+        "php" => (&["php"], &["-r"], &[]),
+        _ => return false,
+    };
+    let name = match name.split_once('.') {
+        Some((name, version)) if version.chars().all(|c| c.is_ascii_digit()) => name,
+        _ => name,
+    };
+    let rest: Vec<&str> = args
+        .iter()
+        .map(String::as_str)
+        .skip_while(|arg| plain.contains(arg))
+        .collect();
+    let fits = match rest.as_slice() {
+        [] | ["-"] => true,
+        [option, _] => codes.contains(option),
+        _ => false,
+    };
+    names.contains(&name) && fits
+}
+
 /// The files that code reads, if that is all it does besides computing and printing.
 pub(super) fn reads(code: &str, language: &str) -> Option<Vec<String>> {
     if !matches!(language, "python" | "javascript" | "ruby" | "php") || code.len() > LONGEST {
         return None;
     }
-    // A string may be code where these are.
-    if code.contains(['`', '\\', '$', '#', '%']) || code.contains("__") {
+    // A string may be code where these are, and a comment or a long string hides where a string ends.
+    let hides = [
+        "__", "'''", "\"\"\"", "<!--", "-->", "<<", "?>", "?'", "?\"",
+    ];
+    if code.contains(['`', '\\', '$', '#', '%']) || hides.iter().any(|sign| code.contains(sign)) {
         return None;
     }
     let tokens = tokens(code, language)?;
-    if computes_calls(&tokens, language) {
+    if language != "python" && tokens.contains(&Token::Sign('/')) || computes_calls(&tokens) {
         return None;
     }
-    let own = assigned(&tokens);
+    match language {
+        "python" | "javascript" => followed(&tokens, language),
+        _ => prints(&tokens).then(Vec::new),
+    }
+}
+
+/// Whether there is nothing but literals, numbers and what prints them.
+fn prints(tokens: &[Token]) -> bool {
+    tokens.iter().enumerate().all(|(at, token)| match token {
+        Token::Word(word) => PRINTS.contains(&word.as_str()),
+        Token::Text(_) => !matches!(tokens.get(at + 1), Some(Token::Sign('(' | '['))),
+        Token::Sign(sign) => "+-*.,;()".contains(*sign),
+    })
+}
+
+fn followed(tokens: &[Token], language: &str) -> Option<Vec<String>> {
     let opens = OPENS
         .iter()
         .find(|(name, _)| *name == language)
         .map_or(&[][..], |(_, opens)| opens);
+    let takes_modules = tokens
+        .iter()
+        .any(|token| is_word(Some(token), &["require"]));
+    let mut own: Vec<&str> = Vec::new();
     let mut paths = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
-        let Token::Word(word) = token else { continue };
         let before = at.checked_sub(1).map(|at| &tokens[at]);
+        let next = tokens.get(at + 1);
+        let word = match token {
+            Token::Word(word) => word.as_str(),
+            // A part by its name in a text: of a module, it may be anything.
+            Token::Text(name) if language == "javascript" && before == Some(&Token::Sign('[')) => {
+                let of_value = at > 1
+                    && matches!(
+                        tokens[at - 2],
+                        Token::Word(_) | Token::Text(_) | Token::Sign(']' | ')')
+                    );
+                let is_known = HARMLESS.contains(&name.as_str())
+                    || !takes_modules && !matches!(name.as_str(), "constructor" | "prototype");
+                if of_value && !(is_known && next == Some(&Token::Sign(']'))) {
+                    return None;
+                }
+                continue;
+            }
+            Token::Sign('[') if language == "javascript" => {
+                let of_value = matches!(
+                    before,
+                    Some(Token::Word(_) | Token::Text(_) | Token::Sign(']' | ')'))
+                );
+                // A number isn't kept.
+                if of_value && !matches!(next, Some(Token::Text(_) | Token::Sign(']'))) {
+                    return None;
+                }
+                continue;
+            }
+            _ => continue,
+        };
         let is_part = before == Some(&Token::Sign('.'));
-        let is_called = tokens.get(at + 1) == Some(&Token::Sign('('));
-        if opens.contains(&word.as_str()) {
+        let is_called = next == Some(&Token::Sign('('));
+        if opens.contains(&word) && (!is_part || word == "readFileSync") {
             paths.extend(opened(word, &tokens[at + 1..])?);
-        } else if is_word(before, &["import", "from"]) {
-            // Any other may be a file of the folder.
-            let names_module = is_word(before, &["from"]) || !is_from(&tokens[..at]);
-            let list = if names_module { &IMPORTS[..] } else { HARMLESS };
-            if !list.contains(&word.as_str()) {
+        } else if word == "import" && language == "python" && !is_part {
+            let names = tokens[at + 1..]
+                .iter()
+                .take_while(|token| **token != Token::Sign(';'));
+            for token in names {
+                if *token != Token::Sign(',') && !is_word(Some(token), &IMPORTS) {
+                    return None;
+                }
+            }
+        } else if matches!(word, "import" | "from" | "with") && language != "python"
+            || word == "from"
+        {
+            return None;
+        } else if word == "process" {
+            let part = tokens.get(at + 2);
+            if next != Some(&Token::Sign('.')) || !is_word(part, &OF_PROCESS) {
                 return None;
             }
-        } else if word.chars().count() == 1 || own.contains(&word.as_str()) && !is_part {
+        } else if !is_part && sets(before, next, tokens.get(at + 2)) {
+            if BUILTINS.split(' ').any(|builtin| builtin == word) {
+                return None;
+            }
+            own.push(word);
+        } else if own.contains(&word) && !is_part {
+            if is_called {
+                return None;
+            }
+        } else if word.chars().count() == 1 {
             if is_called {
                 return None;
             }
         } else if word == "load" && language == "python" && is_part {
             // `json.load`: of a module that is the language's own.
-        } else if !HARMLESS.contains(&word.as_str()) {
+        } else if !HARMLESS.contains(&word) {
             return None;
         }
     }
     Some(paths)
 }
 
-/// Whether an import takes names out of a module: `from json import loads`.
-fn is_from(before: &[Token]) -> bool {
-    matches!(before, [.., Token::Word(from), Token::Word(_), Token::Word(_)] if from == "from")
+/// Whether a name is given a value here: at the beginning of a statement, or by a word that says so.
+fn sets(before: Option<&Token>, next: Option<&Token>, second: Option<&Token>) -> bool {
+    let begins = matches!(before, None | Some(Token::Sign(';' | ':')));
+    let declared = is_word(before, &["as", "for", "const", "let", "var"]);
+    let assigns =
+        next == Some(&Token::Sign('=')) && !matches!(second, Some(Token::Sign('=' | '~' | '>')));
+    begins && assigns || declared
 }
 
-/// Whether what is called or taken may be anything: `x[0](…)`, `f()()`, and in JavaScript a part whose name
-/// is computed, for each value leads to a compiler.
-fn computes_calls(tokens: &[Token], language: &str) -> bool {
-    let calls_value = tokens
-        .windows(2)
-        .any(|pair| matches!(pair, [Token::Sign(']' | ')'), Token::Sign('(')]));
-    let takes_part = tokens.iter().enumerate().any(|(at, token)| {
-        let of_value = at > 0
-            && matches!(
-                tokens[at - 1],
-                Token::Word(_) | Token::Text(_) | Token::Sign(']' | ')')
-            );
-        let named = match tokens.get(at + 1..) {
-            // A number isn't kept.
-            Some([Token::Sign(']'), ..]) => true,
-            Some([Token::Text(name), Token::Sign(']'), ..]) => !matches!(
-                name.as_str(),
-                "constructor" | "prototype" | "mainModule" | "binding"
-            ),
-            _ => false,
-        };
-        *token == Token::Sign('[') && of_value && !named
-    });
-    calls_value || language == "javascript" && takes_part
+/// Whether what is called may be anything: `x[0](…)`, `f()()`, `"f"()`.
+fn computes_calls(tokens: &[Token]) -> bool {
+    tokens.windows(2).any(|pair| {
+        matches!(
+            pair,
+            [Token::Sign(']' | ')') | Token::Text(_), Token::Sign('(')]
+        )
+    })
 }
 
 fn is_word(token: Option<&Token>, words: &[&str]) -> bool {
@@ -134,58 +244,40 @@ fn opened(word: &str, rest: &[Token]) -> Option<Option<String>> {
     };
     match (reads_only, word) {
         (true, "require") if MODULES.contains(&path.as_str()) => Some(None),
-        // Anything else that is required runs.
-        (true, "require") => path.ends_with(".json").then(|| Some(path.clone())),
+        // Anything else that is required runs, also a folder whose name ends so.
+        (true, "require") => None,
         (true, _) => Some(Some(path.clone())),
         (false, _) => None,
     }
 }
 
-/// Names that the code gives to values.
-fn assigned(tokens: &[Token]) -> Vec<&str> {
-    let names = tokens.iter().enumerate().filter_map(|(at, token)| {
-        let Token::Word(word) = token else {
-            return None;
-        };
-        let (before, next, second) = (
-            at.checked_sub(1).map(|at| &tokens[at]),
-            tokens.get(at + 1),
-            tokens.get(at + 2),
-        );
-        let set = next == Some(&Token::Sign('=')) && second != Some(&Token::Sign('='));
-        let declared = is_word(before, &["as", "for", "const", "let", "var"]);
-        // An import's other name is that of a module.
-        let imports = tokens[..at]
-            .iter()
-            .rev()
-            .take(4)
-            .any(|token| is_word(Some(token), &["import"]));
-        ((set || declared) && before != Some(&Token::Sign('.')) && !imports)
-            .then_some(word.as_str())
-    });
-    names.collect()
-}
-
-/// Words, texts and signs; `None` where a text isn't closed. What is code in a text is code.
+/// Words, texts and signs, with `;` for the end of a line; `None` where a text isn't closed. What is code in a
+/// text is code.
 fn tokens(code: &str, language: &str) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
-    let mut rest = code.chars().peekable();
+    let mut rest = code.chars();
     let mut word = String::new();
     while let Some(c) = rest.next() {
-        if c.is_alphanumeric() || c == '_' {
+        if c.is_ascii_alphanumeric() || c == '_' {
             word.push(c);
             continue;
         }
-        let formats =
-            language == "python" && word.contains(['f', 'F', 't', 'T']) && word.len() <= 2;
-        let prefixes = matches!(c, '\'' | '"') && language == "python" && word.len() <= 2;
+        // Letters that look like others are read as those.
+        if !c.is_ascii() {
+            return None;
+        }
+        let quotes = matches!(c, '\'' | '"');
+        let prefixes = quotes && language == "python" && word.len() <= 2;
+        let formats = prefixes && word.contains(['f', 'F', 't', 'T']);
         if !word.is_empty() && !prefixes && !word.starts_with(|c: char| c.is_ascii_digit()) {
-            tokens.push(Token::Word(std::mem::take(&mut word)));
+            tokens.push(Token::Word(word.clone()));
         }
         word.clear();
-        if !matches!(c, '\'' | '"') {
-            if !c.is_whitespace() {
-                tokens.push(Token::Sign(c));
+        if !quotes {
+            match c {
+                '\n' | '\r' => tokens.push(Token::Sign(';')),
+                c if c.is_whitespace() => {}
+                c => tokens.push(Token::Sign(c)),
             }
             continue;
         }
@@ -197,7 +289,7 @@ fn tokens(code: &str, language: &str) -> Option<Vec<Token>> {
             }
         }
         // A formatted text holds expressions.
-        if prefixes && formats && text.contains('{') {
+        if formats && text.contains('{') {
             tokens.extend(self::tokens(&braced(&text), language)?);
         } else {
             tokens.push(Token::Text(text));
@@ -248,14 +340,10 @@ mod tests {
         ] {
             assert_eq!(found(code, "javascript"), none, "{code}");
         }
-        for code in [
-            "JSON.parse(require('fs').readFileSync('package.json','utf8')).version",
-            "require('./package.json').version"
-                .replace("./", "")
-                .as_str(),
-        ] {
-            assert_eq!(found(code, "javascript"), package, "{code}");
-        }
+        let code = "JSON.parse(require('fs').readFileSync('package.json','utf8')).version";
+        assert_eq!(found(code, "javascript"), package);
+        assert_eq!(found("puts 'rm -rf /'", "ruby"), none);
+        assert_eq!(found("echo 1 + 2;", "php"), none);
     }
 
     #[test]
@@ -276,6 +364,16 @@ mod tests {
             "print(open('x').__class__)",
             "[print][0]('x')",
             "import sys; sys.path = ['x']; import string",
+            "x='''a's'''; import os; os.system(\"ls\"); y='''a's'''",
+            "print(list(map(exec, ['1']))); exec = 1",
+            "exec = exec; e = list(map(exec, ['1']))",
+            "print(max(['1'], key=exec)); exec = 1",
+            "import json; json.loads('1', object_hook=exec)",
+            "eval == 1 or (eval = 1)",
+            "ｅxec = 1; list(map(ｅxec, ['1']))",
+            "import json, x",
+            "from . import json",
+            "import json.x",
         ] {
             assert_eq!(found(code, "python"), None, "{code}");
         }
@@ -298,8 +396,41 @@ mod tests {
             "[]['fil' + 'ter']['con' + 'structor']",
             "require('fs')['write' + 'FileSync']('a', 'b')",
             "require('fs')['writeFileSync']('a', 'b')",
+            "// '\nrequire('child_process').execSync('ls') // '",
+            "x = /'/; process.exit(); y = /'/",
+            "['1+1'].map(eval); var eval",
+            "with(require('fs')) ['x'].map(unlinkSync); unlinkSync = 0",
+            "let {unlinkSync = 0} = require('fs'); ['x'].map(unlinkSync)",
+            "['x', 'y'].sort(require('fs')['unlinkSync'])",
+            "process['env']['X']",
+            "process['kill']",
+            "import('./evil.mjs')",
+            "require('x.json')",
         ] {
             assert_eq!(found(code, "javascript"), None, "{code}");
+        }
+    }
+
+    #[test]
+    fn other_options_load_code() {
+        let plain = |line: &str, language: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            is_plain_call(&words[0], language, &words[1..])
+        };
+        assert!(plain("python3 -c 1", "python") && plain("python3.12 -I -B -c 1", "python"));
+        assert!(plain("node -p 1", "javascript") && plain("python3 -", "python"));
+        for (line, language) in [
+            ("node -r ./x.js -e 1", "javascript"),
+            ("node -p 1 -r ./x.js", "javascript"),
+            ("node --import=./x.js -e 1", "javascript"),
+            ("python3 -mx -c 1", "python"),
+            ("python3 -Xc -c 1", "python"),
+            ("python3 -c 1 a", "python"),
+            ("ipython -c 1", "python"),
+            ("tsx -e 1", "javascript"),
+            ("ruby -r./x -e 1", "ruby"),
+        ] {
+            assert!(!plain(line, language), "{line}");
         }
     }
 }

@@ -214,7 +214,7 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         }
     }
     if codes.is_empty() && operands.is_empty() {
-        return from_input(machine, language, state);
+        return from_input(machine, call, language, state);
     }
     // `-i` changes the files that are named.
     let in_place = matches!(language, "perl" | "ruby")
@@ -241,7 +241,9 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             machine.read_file(operand, state);
         }
     }
-    let mut proved = !codes.is_empty();
+    let words: Vec<String> = call.args.iter().map(Field::shown).collect();
+    let is_plain = harmless::is_plain_call(call.name, language, &words);
+    let mut proved = !codes.is_empty() && is_plain;
     for code in &codes {
         match code.known() {
             Some(text) => {
@@ -267,7 +269,7 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         }
     }
     if codes.is_empty() {
-        script(machine, &operands, language, state);
+        script(machine, call, &operands, language, state);
     } else if !proved {
         machine.act(&rules::opaque::CODE);
     }
@@ -285,7 +287,13 @@ fn read(machine: &mut Machine<'_>, paths: &[String], state: &State) {
     }
 }
 
-fn script(machine: &mut Machine<'_>, operands: &[Field], language: &str, state: &State) {
+fn script(
+    machine: &mut Machine<'_>,
+    call: &Call<'_>,
+    operands: &[Field],
+    language: &str,
+    state: &State,
+) {
     let words: Vec<String> = operands.iter().map(Field::shown).collect();
     if super::sql::resets(&words.join(" ")) {
         machine.act(&rules::remote::DATABASE_DESTROY);
@@ -294,7 +302,7 @@ fn script(machine: &mut Machine<'_>, operands: &[Field], language: &str, state: 
         return;
     };
     if file.known().as_deref() == Some("-") {
-        from_input(machine, language, state);
+        from_input(machine, call, language, state);
         return;
     }
     match machine.read_file(file, state) {
@@ -310,12 +318,14 @@ fn script(machine: &mut Machine<'_>, operands: &[Field], language: &str, state: 
     }
 }
 
-fn from_input(machine: &mut Machine<'_>, language: &str, state: &State) -> Out {
+fn from_input(machine: &mut Machine<'_>, call: &Call<'_>, language: &str, state: &State) -> Out {
+    let words: Vec<String> = call.args.iter().map(Field::shown).collect();
     match &state.input {
         Some(Out::Known(text)) => {
             let text = text.clone();
             inline::scan(machine, &text, language, state);
-            match harmless::reads(&text, language) {
+            let is_plain = harmless::is_plain_call(call.name, language, &words);
+            match harmless::reads(&text, language).filter(|_| is_plain) {
                 Some(paths) => read(machine, &paths, state),
                 None => machine.act(&rules::opaque::CODE),
             }

@@ -79,11 +79,13 @@ pub(crate) fn close_brace(text: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Where the `)` stands that ends what begins at `from`: past quotes, comments, brackets and the
-/// patterns of `case`.
+/// Where the `)` stands that ends what begins at `from`: past quotes, comments, brackets, here-documents and
+/// the patterns of `case`.
 pub(crate) fn close_paren(text: &[u8], from: usize) -> Option<usize> {
     // For each open bracket: how many `case` are open in it.
     let mut cases: Vec<usize> = vec![0];
+    // Here-documents whose text begins on the next line.
+    let mut announced: Vec<Here> = Vec::new();
     let mut at = from;
     while at < text.len() {
         let starts_word =
@@ -91,6 +93,23 @@ pub(crate) fn close_paren(text: &[u8], from: usize) -> Option<usize> {
         match text[at] {
             b'#' if starts_word => {
                 at = find(text, at, b'\n')?;
+                continue;
+            }
+            b'<' if text[at..].starts_with(b"<<<") => {
+                at += 3;
+                continue;
+            }
+            b'<' if text[at..].starts_with(b"<<") => {
+                let (here, end) = here(text, at + 2)?;
+                announced.push(here);
+                at = end;
+                continue;
+            }
+            b'\n' if !announced.is_empty() => {
+                at += 1;
+                for here in announced.drain(..) {
+                    at = here.end(text, at)?;
+                }
                 continue;
             }
             b'(' => cases.push(0),
@@ -124,6 +143,65 @@ pub(crate) fn close_paren(text: &[u8], from: usize) -> Option<usize> {
         at += 1;
     }
     None
+}
+
+/// A here-document that was announced.
+struct Here {
+    delimiter: Vec<u8>,
+    strips_tabs: bool,
+}
+
+impl Here {
+    /// Where the line after its text begins; `None` where it doesn't end.
+    fn end(&self, text: &[u8], from: usize) -> Option<usize> {
+        let mut at = from;
+        loop {
+            let end = find(text, at, b'\n');
+            let line = text.get(at..end.unwrap_or(text.len()))?;
+            let tabs = line
+                .iter()
+                .take_while(|byte| self.strips_tabs && **byte == b'\t')
+                .count();
+            if line[tabs..] == self.delimiter {
+                // The break belongs to what comes after, so that the next word begins there.
+                return Some(end.map_or(text.len(), |end| end + 1));
+            }
+            at = end? + 1;
+        }
+    }
+}
+
+/// A here-document's delimiter, and where it ends.
+fn here(text: &[u8], from: usize) -> Option<(Here, usize)> {
+    let strips_tabs = text.get(from) == Some(&b'-');
+    let mut at = from + usize::from(strips_tabs);
+    while matches!(text.get(at), Some(b' ' | b'\t')) {
+        at += 1;
+    }
+    let mut delimiter = Vec::new();
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'\\' => {
+                delimiter.extend(text.get(at + 1));
+                at += 2;
+            }
+            quote @ (b'\'' | b'"') => {
+                let end = find(text, at + 1, *quote)?;
+                delimiter.extend_from_slice(&text[at + 1..end]);
+                at = end + 1;
+            }
+            byte if byte.is_ascii_whitespace() || b";|&()<>".contains(byte) => break,
+            byte => {
+                delimiter.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    let here = Here {
+        delimiter,
+        strips_tabs,
+    };
+    Some((here, at))
 }
 
 fn word_is(text: &[u8], at: usize, word: &[u8]) -> bool {
@@ -171,11 +249,18 @@ mod tests {
             ("ls # )\n) x", "ls # )\n"),
             ("echo a#b) x", "echo a#b"),
             ("echo `ls )`) x", "echo `ls )`"),
+            ("cat <<A\n)'\nA\nls) x", "cat <<A\n)'\nA\nls"),
+            (
+                "cat <<-'A B' <<C | d\n)\n\tA B\n\"\nC\n) x",
+                "cat <<-'A B' <<C | d\n)\n\tA B\n\"\nC\n",
+            ),
+            ("cat <<< a\n) x", "cat <<< a\n"),
         ] {
             let end = close_paren(text.as_bytes(), 0).unwrap();
             assert_eq!(&text[..end], wanted, "{text}");
         }
         assert_eq!(close_paren(b"ls", 0), None);
+        assert_eq!(close_paren(b"cat <<A\nA)", 0), None);
     }
 
     #[test]
