@@ -35,6 +35,41 @@ const SYSTEM: &[&str] = &[
     "/snap/bin/",
 ];
 
+/// Whether a command changes files of a repository that it doesn't name.
+fn turns(first: &Field, args: &[Field]) -> bool {
+    const VERBS: [&str; 20] = [
+        "checkout",
+        "switch",
+        "stash",
+        "apply",
+        "am",
+        "merge",
+        "rebase",
+        "reset",
+        "restore",
+        "pull",
+        "cherry-pick",
+        "revert",
+        "clean",
+        "submodule",
+        "worktree",
+        "read-tree",
+        "checkout-index",
+        "sparse-checkout",
+        "lfs",
+        "bisect",
+    ];
+    let name = first.shown();
+    match name.rsplit('/').next().unwrap_or_default() {
+        "patch" | "unzip" | "tar" | "bsdtar" | "cpio" | "7z" => true,
+        "git" | "hub" => args.iter().any(|arg| {
+            arg.known()
+                .is_none_or(|word| VERBS.contains(&word.as_ref()))
+        }),
+        _ => false,
+    }
+}
+
 impl Machine<'_> {
     /// Calls a command; gives what it writes to its output.
     pub(crate) fn call(&mut self, argv: &[Field], state: &mut State) -> Out {
@@ -68,6 +103,9 @@ impl Machine<'_> {
             programs::environment(self, &name, &value, state);
         }
         let out = self.dispatch(first, args, argv, lookup, state);
+        if turns(first, args) {
+            self.turn();
+        }
         self.current = before;
         out
     }
@@ -150,11 +188,14 @@ impl Machine<'_> {
             Out::Known(text) if !text.is_empty() => {
                 self.script(&text, args, state);
             }
-            _ => self.act(if target.place == crate::place::Place::Inside {
-                &rules::opaque::SCRIPT
-            } else {
-                &rules::opaque::PROGRAM
-            }),
+            _ => {
+                self.suspect_file(&target.path, state);
+                self.act(if target.place == crate::place::Place::Inside {
+                    &rules::opaque::SCRIPT
+                } else {
+                    &rules::opaque::PROGRAM
+                });
+            }
         }
         // A copy of a known program does harm under any name.
         let mut copy = vec![Field::lit(base)];

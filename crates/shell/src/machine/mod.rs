@@ -6,12 +6,14 @@
 
 mod call;
 mod compound;
+mod contents;
 mod fallback;
 pub(crate) mod prescan;
 mod redirect;
 mod simple;
 mod state;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rable::Node;
@@ -53,6 +55,10 @@ pub(crate) struct Machine<'w> {
     source: String,
     /// Whether what runs now runs beside what comes next, as in a pipeline or behind `&`.
     pub(crate) beside: usize,
+    /// How many effects there were when a file's content was last known.
+    held: BTreeMap<String, usize>,
+    /// How many effects there were when files may last have changed that nobody names.
+    turned: usize,
     /// How deep suspicions lie in each other.
     pub(crate) suspicions: usize,
 }
@@ -77,6 +83,8 @@ pub(crate) fn analyse(line: &str, world: &World) -> Analysis {
         outermost: true,
         source: line.to_owned(),
         beside: 0,
+        held: BTreeMap::new(),
+        turned: 0,
         suspicions: 0,
     };
     let mut state = State::new(world);

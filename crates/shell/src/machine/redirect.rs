@@ -153,7 +153,16 @@ impl Machine<'_> {
             }
             return;
         }
+        let appends = op.contains(">>");
+        let was_held = target
+            .path
+            .as_deref()
+            .is_some_and(|path| self.is_held(path));
         self.path(Role::Write, field, state);
+        // What is appended to may hold anything before.
+        if let Some(path) = target.path.as_deref().filter(|_| was_held || !appends) {
+            self.hold(path);
+        }
         if op == "<>" && fd <= 0 {
             state.input = Some(self.content(&target.path, state));
         }
@@ -163,7 +172,7 @@ impl Machine<'_> {
                 Some(path)
                     if target.place != Place::Stream || state.readers.contains_key(&path) =>
                 {
-                    if !op.contains(">>") {
+                    if !appends {
                         state.files.insert(path.clone(), Out::empty());
                     }
                     Goes::File(path)
@@ -230,13 +239,6 @@ impl Machine<'_> {
             },
             _ => self.content(&target.path, state),
         }
-    }
-
-    /// What this line itself wrote to a file.
-    pub(crate) fn content(&self, path: &Option<String>, state: &State) -> Out {
-        path.as_ref()
-            .and_then(|path| state.files.get(path).cloned())
-            .unwrap_or(Out::Unknown(Taint::NONE))
     }
 
     /// `<(…)` and `>(…)`: gives the name of the file that stands for it.

@@ -47,6 +47,8 @@ impl Machine<'_> {
         let is_exec = first == Some("exec") && argv.len() == 1;
         if is_exec {
             let before = self.open(redirects, state);
+            // Where the output goes from now on, whatever comes is written.
+            self.turn();
             let (input, sink) = (state.input.clone(), state.sink);
             self.close(before, state);
             state.input = input;

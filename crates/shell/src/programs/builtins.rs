@@ -101,7 +101,10 @@ fn source(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
             machine.inner(&text, state);
         }
         Out::Unknown(taint) if target.place == Place::Stream => machine.unseen(taint),
-        Out::Unknown(_) => machine.act(&rules::opaque::SCRIPT),
+        Out::Unknown(_) => {
+            machine.suspect_file(&target.path, state);
+            machine.act(&rules::opaque::SCRIPT);
+        }
     }
     Out::Unknown(Taint::NONE)
 }

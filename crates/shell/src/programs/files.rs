@@ -143,6 +143,7 @@ pub(super) fn landed(
     });
     if is_secret && let Some(path) = &target.path {
         for copy in [format!("{path}/{base}"), path.clone()] {
+            machine.hold(&copy);
             state.files.insert(copy, Out::Unknown(Taint::SECRET));
         }
         return;
@@ -152,10 +153,10 @@ pub(super) fn landed(
     if let (Some(path), Some(from)) = (target.path, content)
         && let Out::Known(text) = machine.content(&from, state)
     {
-        state
-            .files
-            .insert(format!("{path}/{base}"), Out::Known(text.clone()));
-        state.files.insert(path, Out::Known(text));
+        for copy in [format!("{path}/{base}"), path] {
+            machine.hold(&copy);
+            state.files.insert(copy, Out::Known(text.clone()));
+        }
     }
 }
 
@@ -378,6 +379,9 @@ fn tee(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         let target = machine.path(Role::Write, operand, state);
         if let Some(path) = target.path {
             machine.given(&path, &input, state);
+            if !parsed.has(&["a", "append"]) {
+                machine.hold(&path);
+            }
             state.files.insert(path, input.clone());
         }
         if operand.shown().starts_with("/dev/tcp") && input.taint().has(Taint::SECRET) {

@@ -310,11 +310,15 @@ fn script(
             inline::scan(machine, &text, language, state);
             machine.act(&rules::opaque::SCRIPT);
         }
-        Out::Unknown(taint) => machine.act(if taint.has(Taint::REMOTE) {
-            &rules::network::REMOTE_CODE
-        } else {
-            &rules::opaque::SCRIPT
-        }),
+        Out::Unknown(taint) => {
+            let path = machine.target(file, state).path;
+            machine.suspect_file(&path, state);
+            machine.act(if taint.has(Taint::REMOTE) {
+                &rules::network::REMOTE_CODE
+            } else {
+                &rules::opaque::SCRIPT
+            });
+        }
     }
 }
 

@@ -120,6 +120,7 @@ fn script(machine: &mut Machine<'_>, file: &Field, rest: &[Field], state: &mut S
             Out::Unknown(Taint::LINE)
         }
         Out::Unknown(taint) => {
+            machine.suspect_file(&target.path, state);
             machine.act(if taint.has(Taint::REMOTE) {
                 &rules::network::REMOTE_CODE
             } else {
