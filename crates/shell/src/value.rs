@@ -245,6 +245,16 @@ impl Field {
     }
 
     /// For people: unknown parts are dots.
+    /// The same, of which something is no longer true.
+    pub(crate) fn without(mut self, taint: Taint) -> Self {
+        for part in &mut self.parts {
+            if let Part::Unknown(of) = part {
+                *of = of.without(taint);
+            }
+        }
+        self
+    }
+
     pub(crate) fn shown(&self) -> String {
         let mut all = String::new();
         for part in &self.parts {

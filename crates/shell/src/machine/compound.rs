@@ -10,6 +10,9 @@ use crate::rules;
 use crate::value::{Field, Out, Part, Taint};
 use crate::word::How;
 
+/// How often the body of a loop is walked to see what it changes in the end.
+const MAX_ROUNDS: usize = 5;
+
 impl Machine<'_> {
     pub(super) fn node(&mut self, node: &Node, state: &mut State) {
         if self.nesting > MAX_COMPOUND {
@@ -108,7 +111,7 @@ impl Machine<'_> {
                 }
                 machine.arithmetic(cond, state);
                 machine.arithmetic(incr, state);
-                machine.twice(body, state);
+                machine.rounds(state, |machine, state| machine.node(body, state));
             }),
             NodeKind::Case {
                 word,
@@ -235,20 +238,52 @@ impl Machine<'_> {
 
     /// A loop over words: known ones are walked one by one.
     fn each(&mut self, var: &str, values: &[Field], body: &Node, state: &mut State) {
-        for value in values.iter().take(MAX_LOOPS) {
-            state.assign(var, as_name(value));
-            self.node(body, state);
-        }
         if values.len() > MAX_LOOPS {
             self.partial("a loop over more words than are followed");
         }
-        if values.is_empty() {
-            state.assign(var, Field::unknown(Taint::NONE));
-            self.node(body, state);
+        let each = |machine: &mut Self, state: &mut State| {
+            for value in values.iter().take(MAX_LOOPS) {
+                state.assign(var, as_name(value));
+                machine.node(body, state);
+            }
+            if values.is_empty() {
+                state.assign(var, Field::unknown(Taint::NONE));
+                machine.node(body, state);
+            }
+        };
+        // How many words there are is only known where all of them are.
+        match values
+            .iter()
+            .all(|value| value.known().is_some() && !value.has_glob())
+            && !values.is_empty()
+        {
+            true => each(self, state),
+            false => self.rounds(state, each),
         }
     }
 
-    /// A loop with a condition: once as things are, and once as they may be afterwards.
+    /// What runs any number of times: walked until the rounds change nothing more. What they change is only
+    /// a guess afterwards, for there may have been none.
+    fn rounds(&mut self, state: &mut State, mut walk: impl FnMut(&mut Self, &mut State)) {
+        let mut before = state.clone();
+        before.output = Out::empty();
+        let mut changed = None;
+        for round in 0.. {
+            walk(self, state);
+            let now = Some(state.changed_since(&before));
+            if round > 0 && changed == now {
+                break;
+            }
+            if round >= MAX_ROUNDS {
+                self.partial("a loop that changes more each time than is followed");
+                break;
+            }
+            changed = now;
+        }
+        state.join(&before);
+    }
+
+    /// A loop with a condition.
     fn repeat(&mut self, condition: &Node, body: &Node, state: &mut State) {
         let known_input = matches!(&state.input, Some(Out::Known(_)));
         if known_input {
@@ -263,19 +298,10 @@ impl Machine<'_> {
             self.partial("a loop longer than is followed");
             return;
         }
-        let before = state.clone();
-        self.node(condition, state);
-        self.node(body, state);
-        state.changed_since(&before);
-        self.node(condition, state);
-        self.node(body, state);
-    }
-
-    fn twice(&mut self, body: &Node, state: &mut State) {
-        let before = state.clone();
-        self.node(body, state);
-        state.changed_since(&before);
-        self.node(body, state);
+        self.rounds(state, |machine, state| {
+            machine.node(condition, state);
+            machine.node(body, state);
+        });
     }
 
     /// `[[ … ]]`: nothing runs but what is substituted.
@@ -360,7 +386,14 @@ impl Machine<'_> {
         self.calls.push(name);
         let before = std::mem::replace(&mut state.positional, args.to_vec());
         let known = std::mem::replace(&mut state.positional_known, true);
+        let mut at_first = state.clone();
+        at_first.output = Out::empty();
+        let left = self.left;
         self.node(body, state);
+        // What stands behind a way out may not have run.
+        if self.left != left {
+            state.join(&at_first);
+        }
         state.positional = before;
         state.positional_known = known;
         self.calls.pop();

@@ -59,6 +59,8 @@ pub(crate) struct Machine<'w> {
     held: BTreeMap<String, usize>,
     /// How many effects there were when files may last have changed that nobody names.
     turned: usize,
+    /// How often a way out was met: `return`, `break`, `exit`.
+    pub(crate) left: usize,
     /// How deep suspicions lie in each other.
     pub(crate) suspicions: usize,
 }
@@ -85,6 +87,7 @@ pub(crate) fn analyse(line: &str, world: &World) -> Analysis {
         beside: 0,
         held: BTreeMap::new(),
         turned: 0,
+        left: 0,
         suspicions: 0,
     };
     let mut state = State::new(world);

@@ -6,7 +6,7 @@ use super::compound::raw;
 use super::{Machine, State};
 use crate::programs;
 use crate::rules;
-use crate::value::{Field, Part};
+use crate::value::{Field, Part, Taint};
 use crate::word::{How, split_words};
 
 /// Builtins whose words are assignments.
@@ -103,6 +103,7 @@ impl Machine<'_> {
             } else {
                 Vec::new()
             };
+            let mut in_order = true;
             for word in split_words(list) {
                 // `[3]=x` in a list is taken as the next element.
                 let word = match word
@@ -111,6 +112,7 @@ impl Machine<'_> {
                 {
                     Some((index, value)) => {
                         self.value(index, state, How::Quoted);
+                        in_order &= index.parse() == Ok(fields.len());
                         value
                     }
                     None => word,
@@ -121,7 +123,10 @@ impl Machine<'_> {
                     break;
                 }
             }
-            state.assign_list(part.name, fields);
+            match in_order {
+                true => state.assign_list(part.name, fields),
+                false => state.assign(part.name, Field::unknown(Taint::NONE)),
+            }
             return;
         }
         let value = self.value(part.value, state, How::Value);

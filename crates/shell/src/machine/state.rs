@@ -191,6 +191,8 @@ impl State {
     /// Above the limit a variable is forgotten: reading it gives something unknown.
     fn put(&mut self, name: &str, value: Value) {
         self.sets_variables = true;
+        let name = self.referent(name).to_owned();
+        let name = name.as_str();
         if is_heeded(name) && self.heeded.len() < MAX_VARIABLES {
             let value = match &value {
                 Value::One(field) => field.clone(),
@@ -316,6 +318,12 @@ impl State {
         if self.cwd != other.cwd {
             self.cwd = None;
         }
+        if self.positional != other.positional {
+            if self.positional.is_empty() {
+                self.positional.clone_from(&other.positional);
+            }
+            self.doubt_arguments();
+        }
         self.output.add(other.output.clone());
         self.lines.extend(other.lines.iter().copied());
         for (path, out) in &other.files {
@@ -333,23 +341,40 @@ impl State {
         self.heeded.extend(other.heeded.iter().take(room).cloned());
     }
 
-    /// Forgets the named variables: a loop may change them.
-    pub(crate) fn changed_since(&mut self, before: &Self) {
+    /// Forgets what has changed, for a loop may change it again; gives the names of that.
+    pub(crate) fn changed_since(&mut self, before: &Self) -> BTreeSet<String> {
         let changed: Vec<String> = self
             .vars
             .iter()
             .filter(|(name, value)| before.vars.get(*name) != Some(value))
             .map(|(name, _)| name.clone())
             .collect();
+        let mut names = BTreeSet::new();
         for name in changed {
             if let Some(Value::One(field)) = self.vars.get(&name) {
                 let joined = either(&field.clone());
-                self.vars.insert(name, joined);
+                self.vars.insert(name.clone(), joined);
             }
+            names.insert(name);
         }
         if self.cwd != before.cwd {
             self.cwd = None;
+            names.insert("./".to_owned());
         }
+        if self.positional != before.positional {
+            self.doubt_arguments();
+            names.insert("@".to_owned());
+        }
+        names
+    }
+
+    fn doubt_arguments(&mut self) {
+        for field in &mut self.positional {
+            if let Value::One(guess) = either(field) {
+                *field = guess;
+            }
+        }
+        self.positional_known = false;
     }
 }
 

@@ -225,7 +225,10 @@ fn read(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         names.extend(operand.known().map(|name| name.into_owned()));
     }
     let as_list = call.name != "read" || parsed.has(&["a"]);
+    // From another descriptor, for a while, or a part of a line.
+    let partly = call.name == "read" && parsed.has(&["u", "t", "n", "N"]);
     let line = match &mut state.input {
+        _ if partly => Err(Taint::NONE),
         Some(Out::Known(text)) if call.name == "read" => {
             let (line, rest) = match text.split_once(['\n', '\0']) {
                 Some((line, rest)) => (line.to_owned(), rest.to_owned()),
@@ -324,6 +327,13 @@ fn trap(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     {
         let mut inside = state.clone();
         machine.code_word(code, &mut inside);
+        // Others run between any two commands, and change what those do.
+        let at_the_end = "EXIT INT TERM HUP QUIT SIGINT SIGTERM SIGHUP SIGQUIT 0 1 2 3 15";
+        let signals = parsed.operands.iter().skip(1);
+        let mut others = signals.filter(|signal| !super::lists(at_the_end, &signal.shown()));
+        if others.next().is_some() {
+            machine.partial("a trap that runs between commands");
+        }
     }
     Out::empty()
 }
@@ -364,7 +374,26 @@ fn other(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         "jobs" if call.args.first().is_some_and(|arg| arg.prefix() == "-x") => {
             return machine.call(&call.args[1..], state);
         }
-        "hash" if call.args.iter().any(|arg| arg.prefix().starts_with("-p")) => {
+        "exit" | "return" | "break" | "continue" => machine.left += 1,
+        "shopt" => {
+            let words: Vec<String> = call.args.iter().map(Field::shown).collect();
+            let changes = [
+                "lastpipe",
+                "dotglob",
+                "cdable_vars",
+                "nocaseglob",
+                "localvar_inherit",
+            ];
+            if words.iter().any(|word| changes.contains(&word.as_str())) {
+                machine.partial("an option of the shell that changes what words mean");
+            }
+        }
+        "hash"
+            if call.args.iter().any(|arg| {
+                let text = arg.prefix();
+                text.starts_with('-') && text.contains('p')
+            }) =>
+        {
             machine.act(&rules::persistence::ENVIRONMENT);
         }
         "fc" | "enable" => machine.act(&rules::opaque::OPTION),
@@ -383,7 +412,7 @@ fn other(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                 machine.act(&rules::opaque::OPTION);
             }
         }
-        "umask" | "ulimit" | "getopts" | "shopt" => {}
+        "umask" | "ulimit" | "getopts" => {}
         "wait" | "getopt" => {}
         _ => {}
     }

@@ -182,11 +182,7 @@ fn followed(tokens: &[Token], language: &str) -> Option<Vec<String>> {
                 return None;
             }
             own.push(word);
-        } else if own.contains(&word) && !is_part {
-            if is_called {
-                return None;
-            }
-        } else if word.chars().count() == 1 {
+        } else if own.contains(&word) && !is_part || word.chars().count() == 1 {
             if is_called {
                 return None;
             }

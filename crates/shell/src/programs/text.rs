@@ -219,7 +219,15 @@ fn ends(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                 .collect();
             let count = parsed
                 .value(&["n", "lines"])
-                .and_then(|field| field.known()?.parse::<i64>().ok())
+                // `+3` and `-3` count from the other end.
+                .and_then(|field| {
+                    field
+                        .known()?
+                        .parse::<u32>()
+                        .ok()
+                        .map(i64::from)
+                        .filter(|_| !field.prefix().starts_with('+'))
+                })
                 .or_else(|| digits.parse().ok());
             let lines: Vec<&str> = text.lines().collect();
             match (call.name, count) {

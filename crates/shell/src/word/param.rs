@@ -142,6 +142,25 @@ impl Machine<'_> {
         quoted: bool,
         state: &mut State,
     ) -> Field {
+        let changed = self.operate(op, argument, value, is_set, name, quoted, state);
+        // A part of a job's number is another's.
+        changed.without(Taint::JOB)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one operator of one expansion, all of it needed"
+    )]
+    fn operate(
+        &mut self,
+        op: &str,
+        argument: &str,
+        value: Field,
+        is_set: bool,
+        name: &str,
+        quoted: bool,
+        state: &mut State,
+    ) -> Field {
         if value.has_guess() {
             let out = self.apply(op, argument, value.guessed(), is_set, name, quoted, state);
             return guess(out);
