@@ -184,7 +184,15 @@ fn path_rule(role: Role, target: &Target) -> Option<&'static Rule> {
         }
         // Changing every mode or owner at once, and many files at once.
         (Role::AttributesTree, Place::Whole) => Some(&destructive::ATTRIBUTES_TREE),
-        (Role::Enter, Place::Temp | Place::Outside | Place::Unknown | Place::Startup) => None,
+        // Names that begin with a dot, all of them: what configures an agent or a shell is among them.
+        (Role::Write, Place::Whole) if target.may_be_secret => Some(&persistence::PROTECTED),
+        (Role::Read | Role::Execute, _) if rule.is_none() && target.may_be_secret => {
+            Some(&secret::INSIDE)
+        }
+        (
+            Role::Enter,
+            Place::Temp | Place::Outside | Place::Unknown | Place::Startup | Place::SecretInside,
+        ) => None,
         _ => rule,
     }
 }

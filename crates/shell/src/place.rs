@@ -63,6 +63,8 @@ pub struct Target {
     pub wide: bool,
     /// Whether it names more than one file.
     pub pattern: bool,
+    /// Whether a secret of the workspace may be among the names that it matches, whatever else is.
+    pub may_be_secret: bool,
 }
 
 /// Every class of secret counts here: which are allowed is the gate's business.
@@ -90,6 +92,7 @@ pub(crate) fn target(field: &Field, cwd: Option<&str>, world: &World, links: &Li
         place,
         wide: false,
         pattern,
+        may_be_secret: false,
     };
     let Some(text) = text else {
         return unknown(unknown_place(field, cwd, world, links));
@@ -109,6 +112,7 @@ pub(crate) fn target(field: &Field, cwd: Option<&str>, world: &World, links: &Li
     let wide = pattern && path.rsplit('/').next().is_some_and(glob::is_wide);
     let place = place_of(&path, world);
     Target {
+        may_be_secret: pattern && may_match_secret(&path, world),
         shown,
         place,
         wide,
@@ -140,6 +144,7 @@ pub fn land(path: &str, world: &World) -> Target {
         path: Some(landed),
         wide: false,
         pattern: false,
+        may_be_secret: false,
     }
 }
 
@@ -392,6 +397,11 @@ fn inside(rest: &str) -> Place {
         if let Some(kind) = protected_kind(Path::new(from_here)) {
             return Place::Protected(kind);
         }
+        if glob::is_pattern(from_here)
+            && let Some(kind) = protected_pattern(&parts[at..])
+        {
+            return Place::Protected(kind);
+        }
         start += part.len() + 1;
     }
     let name = parts.last().copied().unwrap_or_default();
@@ -404,6 +414,38 @@ fn inside(rest: &str) -> Place {
         return Place::Generated;
     }
     Place::Inside
+}
+
+/// Whether a pattern of names that begin with a dot matches the secret that most workspaces hold.
+fn may_match_secret(path: &str, world: &World) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.starts_with('.') && glob::matches(name, ".env") && is_inside(path, world)
+}
+
+/// What configures later runs that a pattern matches by more than its stars.
+fn protected_pattern(parts: &[&str]) -> Option<ProtectedKind> {
+    let fits = |part: &str, name: &str| {
+        let begins_alike = part
+            .chars()
+            .zip(name.chars())
+            .next()
+            .is_some_and(|(one, other)| one.eq_ignore_ascii_case(&other));
+        part.eq_ignore_ascii_case(name)
+            || glob::is_pattern(part) && begins_alike && glob::matches(part, name)
+    };
+    let row = PROTECTED.iter().find(|row| {
+        let names: Vec<&str> = row.path.split('/').collect();
+        names.len() <= parts.len()
+            && parts
+                .iter()
+                .zip(&names)
+                .any(|(part, _)| glob::is_pattern(part))
+            && parts
+                .iter()
+                .zip(&names)
+                .all(|(part, name)| fits(part, name))
+    });
+    row.map(|row| row.kind)
 }
 
 fn is_generated(part: &str) -> bool {

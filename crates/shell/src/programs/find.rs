@@ -156,13 +156,14 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             machine.path(Role::Read, root, state);
         }
         let sought = found(root, narrow.as_deref());
-        let sought = machine.target(&sought, state).place;
+        let sought = machine.target(&sought, state);
+        let is_secret = sought.place == Place::SecretInside || sought.may_be_secret;
         taint = match place {
-            Place::Whole | Place::Inside if narrow.is_some() && sought == Place::SecretInside => {
+            Place::Whole | Place::Inside if narrow.is_some() && is_secret => {
                 taint.with(Taint::NAMES_SECRET)
             }
             Place::Whole | Place::Inside
-                if narrow.is_some() && sought == Place::Generated && is_only =>
+                if narrow.is_some() && sought.place == Place::Generated && is_only =>
             {
                 taint.with(Taint::GENERATED)
             }

@@ -78,6 +78,10 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     }
     let changes = program.operands == Operands::Writes
         || parsed.has(program.changes) && !program.changes.is_empty();
+    let names_only = matches!(
+        call.name,
+        "ls" | "dir" | "vdir" | "eza" | "exa" | "lsd" | "tree" | "du" | "dust" | "ncdu" | "stat"
+    );
     let mut inside = true;
     for (at, operand) in operands.iter().enumerate() {
         if operand.known().as_deref() == Some("-") {
@@ -86,6 +90,9 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         }
         if changes || program.operands == Operands::ReadWrite && at == 1 {
             machine.path(Role::Write, operand, state);
+        } else if names_only && is_secret_inside(machine, operand, state) {
+            // Its name and its size are no secret.
+            machine.path(Role::Enter, operand, state);
         } else {
             taint = taint.and(machine.read_file(operand, state).taint().risky());
         }
@@ -171,6 +178,11 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         return Out::Unknown(Taint::PLAIN);
     }
     Out::Unknown(taint.risky())
+}
+
+fn is_secret_inside(machine: &Machine<'_>, operand: &Field, state: &State) -> bool {
+    let target = machine.target(operand, state);
+    target.place == Place::SecretInside || target.may_be_secret
 }
 
 /// A value of an option that may be a file after all: programs that share a row don't share every
