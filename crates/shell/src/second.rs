@@ -206,6 +206,12 @@ pub fn second_opinion(line: &str) -> Option<Opinion> {
                 text => text.to_owned(),
             });
         }
+        // Commands with a grammar of their own: their name is the first word.
+        if matches!(node.kind(), "declaration_command" | "unset_command")
+            && let Some(text) = node.child(0).and_then(|name| line.get(name.byte_range()))
+        {
+            opinion.names.insert(text.to_owned());
+        }
         if cursor.goto_first_child() {
             continue;
         }

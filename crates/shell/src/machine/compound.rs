@@ -352,6 +352,8 @@ impl Machine<'_> {
 
     /// A name with a subscript is evaluated where a name is expected, and can run commands.
     pub(crate) fn subscripted(&mut self, field: &Field, state: &mut State) {
+        let guessed = field.has_guess().then(|| field.guessed());
+        let field = guessed.as_ref().unwrap_or(field);
         if let Some(text) = field.known()
             && text.contains('[')
             && (text.contains("$(") || text.contains('`'))
@@ -389,7 +391,11 @@ impl Machine<'_> {
         let mut at_first = state.clone();
         at_first.output = Out::empty();
         let left = self.left;
+        self.locals.push(Vec::new());
         self.node(body, state);
+        for name in self.locals.pop().unwrap_or_default() {
+            state.restore(&name, &at_first);
+        }
         // What stands behind a way out may not have run.
         if self.left != left {
             state.join(&at_first);

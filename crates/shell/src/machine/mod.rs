@@ -59,6 +59,8 @@ pub(crate) struct Machine<'w> {
     held: BTreeMap<String, usize>,
     /// How many effects there were when files may last have changed that nobody names.
     turned: usize,
+    /// For each function that is walked, the variables that are its own.
+    pub(crate) locals: Vec<Vec<String>>,
     /// How often a way out was met: `return`, `break`, `exit`.
     pub(crate) left: usize,
     /// How deep suspicions lie in each other.
@@ -88,6 +90,7 @@ pub(crate) fn analyse(line: &str, world: &World) -> Analysis {
         held: BTreeMap::new(),
         turned: 0,
         left: 0,
+        locals: Vec::new(),
         suspicions: 0,
     };
     let mut state = State::new(world);

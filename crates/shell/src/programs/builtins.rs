@@ -135,7 +135,17 @@ fn declare(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
         machine.act(&rules::secret::ENVIRONMENT);
         return Out::Unknown(Taint::SECRET);
     }
+    if parsed.has(&["i"]) {
+        machine.partial("a variable whose values are evaluated");
+    }
+    // In a function these are its own, unless they say otherwise.
+    let own = matches!(call.name, "local" | "declare" | "typeset") && !parsed.has(&["g"]);
     for operand in &parsed.operands {
+        let shown = operand.prefix();
+        let name = shown.split(['=', '[', '+']).next().unwrap_or_default();
+        if own && let Some(locals) = machine.locals.last_mut() {
+            locals.push(name.to_owned());
+        }
         machine.subscripted(operand, state);
         if parsed.has(&["n"])
             && let Some((name, other)) = operand
@@ -176,11 +186,17 @@ pub(super) fn plain_name(name: &str) -> bool {
 
 fn unset(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    for arg in call.args {
+    let parsed = parse(call.args, "", Order::First);
+    for arg in &parsed.operands {
         machine.subscripted(arg, state);
-        if let Some(name) = arg.known() {
-            state.unset(&name);
+        let Some(name) = arg.known() else {
+            continue;
+        };
+        // Without an option a variable goes, and a function only where there is none.
+        if parsed.has(&["f"]) || !parsed.has(&["v"]) && !state.is_set(&name) {
             state.functions.remove(name.as_ref());
+        } else {
+            state.unset(&name);
         }
     }
     Out::empty()
@@ -223,6 +239,9 @@ fn read(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     for operand in parsed.operands.iter().chain(parsed.value(&["a"])) {
         machine.subscripted(operand, state);
         names.extend(operand.known().map(|name| name.into_owned()));
+    }
+    if names.iter().any(|name| super::is_heeded(name)) {
+        machine.act(&rules::persistence::ENVIRONMENT);
     }
     let as_list = call.name != "read" || parsed.has(&["a"]);
     // From another descriptor, for a while, or a part of a line.
