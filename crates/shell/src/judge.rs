@@ -184,6 +184,8 @@ fn path_rule(role: Role, target: &Target) -> Option<&'static Rule> {
         }
         // Changing every mode or owner at once, and many files at once.
         (Role::AttributesTree, Place::Whole) => Some(&destructive::ATTRIBUTES_TREE),
+        // Every file that there is, git's own and secrets too, by a list of names.
+        (Role::Write, Place::Whole) if target.path.is_none() => Some(&destructive::BULK),
         // Names that begin with a dot, all of them: what configures an agent or a shell is among them.
         (Role::Write, Place::Whole) if target.may_be_secret => Some(&persistence::PROTECTED),
         (Role::Read | Role::Execute, _) if rule.is_none() && target.may_be_secret => {

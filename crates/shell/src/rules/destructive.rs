@@ -40,7 +40,7 @@ crate::rules::rules! { Destructive:
     BULK "destructive.bulk" Ask
         "removes or overwrites many files that aren't named",
         "List them first, then name them";
-        ["find . -mtime +9 -delete"]; ["find . -name '*.pyc' -delete"];
+        ["find . -mtime +9 -delete", "find . -type f | xargs sed -i s/a/b/"]; ["find . -name '*.pyc' -delete", "grep -rl a src | xargs sed -i s/a/b/"];
     ATTRIBUTES "destructive.attributes" Deny
         "changes modes or owners outside the workspace",
         "Change only files of the workspace";
