@@ -12,6 +12,7 @@ mod editors;
 mod environment;
 mod files;
 mod find;
+mod find_expression;
 mod git;
 mod harmless;
 pub(crate) mod inline;
