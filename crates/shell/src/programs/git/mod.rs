@@ -6,7 +6,7 @@ mod settings;
 mod verb_lists;
 mod verbs;
 
-use options::{programs_of, valued};
+use options::{programs_of, spelled, valued};
 use settings::setting;
 use verb_lists::LOOKS;
 use verbs::judged;
@@ -158,6 +158,7 @@ fn verb_effects(machine: &mut Machine<'_>, verb: &str, args: &[Field], state: &m
             }
         }
     }
+    let args = &spelled(verb, args);
     let parsed = parse(args, valued(verb), Order::Any);
     if verb == "hash-object" {
         for operand in &parsed.operands {

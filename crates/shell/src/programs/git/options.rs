@@ -5,6 +5,7 @@ use crate::effect::Role;
 use crate::machine::{Machine, State};
 use crate::options::Parsed;
 use crate::rules::history;
+use crate::value::Field;
 
 /// Options that take a value, by command.
 pub(super) fn valued(verb: &str) -> &'static str {
@@ -47,6 +48,132 @@ pub(super) fn valued(verb: &str) -> &'static str {
         "send-email" => "to from smtp-server",
         _ => "",
     }
+}
+
+/// Long options that something is judged by, by command.
+fn heeded(verb: &str) -> &'static [&'static str] {
+    match verb {
+        "reset" => &[
+            "hard",
+            "merge",
+            "keep",
+            "soft",
+            "mixed",
+            "pathspec-from-file",
+        ],
+        "branch" => &["force", "delete", "edit-description"],
+        "tag" => &["force", "delete", "file"],
+        "gc" => &["prune"],
+        "checkout" | "switch" => &[
+            "force",
+            "force-create",
+            "discard-changes",
+            "orphan",
+            "patch",
+            "ours",
+            "theirs",
+            "pathspec-from-file",
+        ],
+        "restore" => &["worktree", "patch", "pathspec-from-file"],
+        "commit" => &["amend", "file", "template", "pathspec-from-file"],
+        "add" | "stage" => &["pathspec-from-file"],
+        "rm" => &["force", "pathspec-from-file"],
+        "mv" | "worktree" | "checkout-index" => &["force"],
+        "stash" => &[
+            "ext-diff",
+            "textconv",
+            "output",
+            "patch",
+            "pathspec-from-file",
+        ],
+        "log" | "show" | "diff" | "diff-tree" | "diff-files" | "diff-index" | "whatchanged"
+        | "shortlog" | "range-diff" | "reflog" | "rev-list" => {
+            &["ext-diff", "textconv", "output", "no-index", "patch"]
+        }
+        "format-patch" => &["ext-diff", "textconv", "output-directory", "output"],
+        "apply" => &["unsafe-paths", "build-fake-ancestor", "directory"],
+        "am" => &["abort", "skip", "quit", "directory"],
+        "grep" => &[
+            "open-files-in-pager",
+            "no-index",
+            "untracked",
+            "no-exclude-standard",
+            "textconv",
+            "ext-grep",
+            "file",
+        ],
+        "blame" | "annotate" => &["contents", "textconv", "ignore-revs-file"],
+        "cat-file" => &["filters", "textconv"],
+        "push" => &[
+            "force",
+            "mirror",
+            "delete",
+            "prune",
+            "receive-pack",
+            "exec",
+            "repo",
+        ],
+        "clone" => &["upload-pack", "config", "template", "separate-git-dir"],
+        "fetch" | "pull" | "ls-remote" => &["upload-pack", "exec", "force", "prune"],
+        "archive" => &["output", "remote", "exec", "add-file", "add-virtual-file"],
+        "hash-object" => &["stdin-paths"],
+        "interpret-trailers" => &["in-place", "file"],
+        "update-ref" => &["stdin"],
+        "symbolic-ref" => &["delete"],
+        "rebase" => &["exec", "skip", "abort", "quit"],
+        "clean" => &["force", "interactive"],
+        "config" => &[
+            "unset",
+            "unset-all",
+            "add",
+            "replace-all",
+            "edit",
+            "file",
+            "global",
+            "system",
+            "worktree",
+            "remove-section",
+            "rename-section",
+        ],
+        "fsck" => &["lost-found"],
+        "maintenance" => &["task"],
+        "difftool" | "mergetool" => &["extcmd"],
+        "init" => &["template", "separate-git-dir"],
+        "read-tree" => &["reset"],
+        _ => &[],
+    }
+}
+
+/// Long options that are whole as they stand, though one that is judged begins with them.
+const WHOLE: &[&str] = &["no", "merge", "add"];
+
+/// Arguments with each long option that is judged spelled in full: git takes it by its beginning.
+pub(super) fn spelled(verb: &str, args: &[Field]) -> Vec<Field> {
+    let heeded = heeded(verb);
+    let mut behind = false;
+    args.iter()
+        .map(|arg| {
+            let text = arg.prefix();
+            behind |= arg.known().as_deref() == Some("--");
+            let Some(long) = text.strip_prefix("--").filter(|_| !behind) else {
+                return arg.clone();
+            };
+            let name = long.split('=').next().unwrap_or_default();
+            let full = heeded
+                .iter()
+                .find(|full| full.starts_with(name))
+                .filter(|full| !name.is_empty() && **full != name);
+            let Some(full) = full.filter(|_| !heeded.contains(&name) && !WHOLE.contains(&name))
+            else {
+                return arg.clone();
+            };
+            let mut spelled = Field::lit(&format!("--{full}"));
+            for part in arg.after(name.len() + 2).parts {
+                spelled.push(part);
+            }
+            spelled
+        })
+        .collect()
 }
 
 /// Options of commands that run a program.
@@ -119,7 +246,7 @@ pub(super) fn programs_of(machine: &mut Machine<'_>, verb: &str, parsed: &Parsed
         };
         machine.path(role, &file, state);
     }
-    if parsed.has(&["ext-diff", "textconv"]) && matches!(verb, "log" | "diff" | "show") {
+    if parsed.has(&["ext-diff", "textconv", "filters"]) {
         machine.act(&history::PROGRAM);
     }
 }

@@ -167,7 +167,7 @@ pub(super) fn judged(
             }
         }
         "tag" => (parsed.has(&["d", "delete", "f", "force"])).then_some(&history::BRANCH),
-        "push" => Some(push(parsed, args)),
+        "push" => Some(push(parsed)),
         "remote" => match sub.as_str() {
             "" | "show" | "get-url" if !parsed.has(&["u"]) || sub.is_empty() => {
                 (sub == "show").then_some(&network::USE)
@@ -360,20 +360,11 @@ fn checkout(
         .then_some(&rules::opaque::VALUE)
 }
 
-fn push(parsed: &Parsed, args: &[Field]) -> &'static Rule {
+fn push(parsed: &Parsed) -> &'static Rule {
     let forced = parsed.has(&["f", "force", "mirror", "delete", "d", "prune"])
         || parsed.operands.iter().skip(1).any(|refspec| {
             let text = refspec.prefix();
             text.starts_with('+') || text.starts_with(':') && text.len() > 1
-        })
-        || args.iter().any(|arg| {
-            // Git takes long options by their beginning, too.
-            let text = arg.prefix();
-            let name = text.split('=').next().unwrap_or_default();
-            name.len() > 4
-                && ["--force", "--mirror", "--delete", "--prune"]
-                    .iter()
-                    .any(|full| full.starts_with(name))
         });
     if forced {
         &history::FORCE_PUSH
