@@ -21,6 +21,7 @@ mod literals;
 mod marks;
 mod net;
 mod packages;
+mod patches;
 mod readers;
 mod sed;
 mod services;

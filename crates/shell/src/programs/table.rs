@@ -1,5 +1,6 @@
 //! Programs that read and compute: which options and operands are paths.
 
+use super::patches::{self, Strip};
 use super::readers::{Operands, PROGRAMS, Program};
 use super::{Handler, input_taint, lists};
 use crate::effect::Role;
@@ -59,6 +60,9 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         program.operands == Operands::Pattern,
         state,
     );
+    if call.name == "patch" {
+        patched(machine, &parsed, state);
+    }
     let pattern_given = parsed.has(&["e", "regexp", "f", "file", "from-file", "files"]);
     if matches!(call.name, "jq" | "gojq" | "jaq" | "yq" | "xq" | "dasel")
         && parsed
@@ -183,6 +187,26 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 fn is_secret_inside(machine: &Machine<'_>, operand: &Field, state: &State) -> bool {
     let target = machine.target(operand, state);
     target.place == Place::SecretInside || target.may_be_secret
+}
+
+/// The files that a patch names, when its text is known.
+fn patched(machine: &mut Machine<'_>, parsed: &Parsed, state: &State) {
+    let from = parsed
+        .value(&["i", "input"])
+        .or_else(|| parsed.operands.get(1));
+    let patch = match from {
+        Some(file) => machine.content(&machine.target(file, state).path, state),
+        None => state.input.clone().unwrap_or(Out::Unknown(Taint::NONE)),
+    };
+    if parsed.has(&["dry-run"]) {
+        return;
+    }
+    let strip = parsed
+        .value(&["p", "strip"])
+        .and_then(|count| count.known()?.parse().ok())
+        .map_or(Strip::All, Strip::Some);
+    let folder = parsed.value(&["d", "directory"]);
+    patches::applied(machine, &patch, &strip, folder, state);
 }
 
 /// A value of an option that may be a file after all: programs that share a row don't share every

@@ -4,7 +4,7 @@ use crate::effect::Role;
 use crate::machine::{Machine, State};
 use crate::options::Parsed;
 use crate::place::Place;
-use crate::value::{Field, Taint};
+use crate::value::{Field, Part, Taint};
 
 /// Options with which only names and numbers are printed.
 const NO_CONTENT: &[&str] = &[
@@ -31,7 +31,36 @@ pub(super) fn printed(
     let prints = match verb {
         "blame" | "annotate" | "cat-file" => true,
         "show" | "diff" => !parsed.has(NO_CONTENT),
-        "log" => parsed.has(&["p", "u", "patch", "L", "c", "cc"]),
+        "log" | "whatchanged" | "diff-tree" | "diff-files" | "diff-index" | "reflog" => {
+            parsed.has(&[
+                "p",
+                "u",
+                "patch",
+                "L",
+                "c",
+                "cc",
+                "U",
+                "unified",
+                "patch-with-stat",
+                "patch-with-raw",
+                "binary",
+                "word-diff",
+                "color-words",
+                "G",
+                "S",
+                "m",
+                "function-context",
+                "W",
+            ])
+        }
+        "stash" => {
+            parsed
+                .operands
+                .first()
+                .is_some_and(|sub| sub.shown() == "show")
+                && parsed.has(&["p", "u", "patch", "include-untracked", "only-untracked"])
+        }
+        "grep" | "format-patch" => true,
         "archive" => true,
         _ => false,
     };
@@ -48,11 +77,25 @@ pub(super) fn printed(
     for (at, operand) in parsed.operands.iter().enumerate() {
         let text = operand.prefix();
         let path = match text.find(':') {
-            _ if at >= before => operand.clone(),
+            _ if verb == "grep" && at == 0 && before > 0 && !parsed.has(&["e", "f", "file"]) => {
+                continue;
+            }
+            _ if at >= before => match pathspec(operand) {
+                Some(path) => path,
+                None => continue,
+            },
             Some(colon) => in_revision(machine, &operand.after(colon + 1)),
             // A revision may be named as a file is.
             None if text.contains(['~', '^', '@']) || text.contains("..") => continue,
-            None => operand.clone(),
+            // Files that lie elsewhere are compared as they are.
+            None if verb == "diff" && (text.starts_with('/') || text.starts_with("../")) => {
+                taint = taint.and(machine.read_file(operand, state).taint().risky());
+                continue;
+            }
+            None => match pathspec(operand) {
+                Some(path) => path,
+                None => continue,
+            },
         };
         let place = machine.target(&path, state).place;
         // Which paths there are in the history, and where a word that may be a revision leads, says nothing
@@ -66,6 +109,33 @@ pub(super) fn printed(
         }
     }
     taint
+}
+
+/// The files that a word behind the dashes stands for: it is a pattern though it is quoted, and may begin
+/// with what it means. `None`: it leaves files out.
+fn pathspec(word: &Field) -> Option<Field> {
+    let Some(text) = word.known() else {
+        return Some(word.clone());
+    };
+    let mut text = text.as_ref();
+    if let Some(magic) = text.strip_prefix(":(") {
+        let (words, path) = magic.split_once(')')?;
+        if words.split(',').any(|word| word == "exclude") {
+            return None;
+        }
+        text = path;
+    } else if let Some(path) = text.strip_prefix(':') {
+        if path.starts_with(['!', '^']) {
+            return None;
+        }
+        text = path.trim_start_matches([':', '/']);
+    }
+    Some(match crate::glob::is_pattern(text) {
+        true => Field {
+            parts: vec![Part::Pattern(text.to_owned())],
+        },
+        false => Field::lit(text),
+    })
 }
 
 /// The path behind a revision: it begins at the root of the repository, unless it says otherwise.

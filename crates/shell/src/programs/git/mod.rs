@@ -14,10 +14,10 @@ use verbs::judged;
 use super::Handler;
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
-use crate::options::{Order, parse};
+use crate::options::{Order, Parsed, parse};
 use crate::place::Place;
 use crate::rules::{self, history, network};
-use crate::value::{Field, Out, Taint};
+use crate::value::{Field, Out, Part, Taint};
 
 pub(super) fn handler(name: &str) -> Option<Handler> {
     Some(match name {
@@ -110,6 +110,9 @@ fn git(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     {
         return Out::Unknown(Taint::NONE);
     }
+    if made_repository(&inside) {
+        machine.act(&history::PROGRAM);
+    }
     let out = verb_effects(machine, &name, args, &mut inside);
     state.commits_secret |= inside.commits_secret;
     out
@@ -140,7 +143,11 @@ fn verb_effects(machine: &mut Machine<'_>, verb: &str, args: &[Field], state: &m
     for arg in args {
         let text = arg.prefix();
         // A remote helper runs what the address says.
-        if let Some(code) = text.strip_prefix("ext::") {
+        let address = match text.strip_prefix("--") {
+            Some(long) => long.split_once('=').map_or("", |(_, value)| value),
+            None => &text,
+        };
+        if let Some(code) = address.strip_prefix("ext::") {
             machine.inner(code, &mut state.clone());
             machine.suspect(&code.replace("% ", " ").replace("%S", ""), state);
             // A blank behind `%` stands inside a word.
@@ -160,9 +167,13 @@ fn verb_effects(machine: &mut Machine<'_>, verb: &str, args: &[Field], state: &m
     }
     let args = &spelled(verb, args);
     let parsed = parse(args, valued(verb), Order::Any);
+    unknown_options(machine, args, &parsed);
     if verb == "hash-object" {
         for operand in &parsed.operands {
             machine.path(Role::Read, operand, state);
+        }
+        if parsed.has(&["stdin-paths"]) {
+            names_read(machine, state);
         }
     }
     let adds = matches!(verb, "add" | "stage" | "commit")
@@ -204,6 +215,41 @@ fn verb_effects(machine: &mut Machine<'_>, verb: &str, args: &[Field], state: &m
     if lists && !outside {
         return Out::Unknown(Taint::INSIDE);
     }
+    let is_plain = verb == "branch" && parsed.has(&["show-current"])
+        || matches!(verb, "log" | "show" | "rev-list")
+            && parsed.options.iter().all(|given| {
+                // Nothing else is printed beside the format.
+                given.name.chars().all(|c| c.is_ascii_digit())
+                    || [
+                        "format",
+                        "pretty",
+                        "s",
+                        "no-patch",
+                        "n",
+                        "max-count",
+                        "all",
+                        "reverse",
+                        "since",
+                        "until",
+                        "author",
+                        "grep",
+                        "merges",
+                        "no-merges",
+                        "skip",
+                        "diff-filter",
+                        "follow",
+                        "first-parent",
+                    ]
+                    .contains(&given.name.as_str())
+            })
+            && parsed
+                .value(&["format", "pretty"])
+                .and_then(Field::known)
+                .is_some_and(|format| prints_plainly(&format))
+            && (verb != "show" || parsed.has(&["s", "no-patch"]));
+    if is_plain {
+        return Out::Unknown(Taint::PLAIN);
+    }
     if matches!(
         verb,
         "rev-parse"
@@ -231,6 +277,77 @@ fn verb_effects(machine: &mut Machine<'_>, verb: &str, args: &[Field], state: &m
             });
     }
     Out::Unknown(printed)
+}
+
+/// A word that isn't known may be an option, and some options write or run. A plain value is none, and
+/// names of files as git lists them are taken for names.
+fn unknown_options(machine: &mut Machine<'_>, args: &[Field], parsed: &Parsed) {
+    let behind = args
+        .iter()
+        .position(|arg| arg.known().as_deref() == Some("--"))
+        .map_or(0, |at| args.len() - at - 1);
+    let before = parsed.operands.len().saturating_sub(behind);
+    let may_be_option = parsed.operands.iter().take(before).any(|word| {
+        let plain = Taint::PLAIN.with(Taint::INSIDE);
+        match word.parts.first() {
+            Some(Part::Unknown(taint)) => !taint.has(plain),
+            Some(Part::Guess(text)) => text.is_empty() || text.starts_with('-'),
+            _ => false,
+        }
+    });
+    if may_be_option {
+        machine.act(&rules::opaque::VALUE);
+    }
+}
+
+/// Whether a format of commits prints names of commits and dates, and nothing that somebody wrote.
+fn prints_plainly(format: &str) -> bool {
+    let format = format
+        .trim_start_matches("format:")
+        .trim_start_matches("tformat:");
+    let mut pieces = format.split('%');
+    pieces.next() == Some("")
+        && !format.is_empty()
+        && pieces.all(|piece| {
+            [
+                "H", "h", "T", "t", "P", "p", "ct", "at", "cI", "aI", "cs", "as",
+            ]
+            .contains(&piece.trim())
+        })
+}
+
+/// Files whose names stand on the input are read.
+fn names_read(machine: &mut Machine<'_>, state: &State) {
+    match &state.input {
+        Some(Out::Known(text)) => {
+            let names: Vec<Field> = text.lines().take(256).map(Field::lit).collect();
+            if text.lines().count() > names.len() {
+                machine.partial("more names than are followed");
+            }
+            for name in &names {
+                machine.read_file(name, state);
+            }
+        }
+        Some(Out::Unknown(taint)) => {
+            machine.read_file(&Field::unknown(*taint), state);
+        }
+        None => {
+            machine.read_file(&Field::unknown(Taint::NONE), state);
+        }
+    }
+}
+
+/// Whether this line itself made what git takes for a repository, in the working folder or above it.
+fn made_repository(state: &State) -> bool {
+    let Some(cwd) = state.cwd.as_deref() else {
+        return false;
+    };
+    state.files.keys().chain(&state.made).any(|path| {
+        path.rsplit_once('/').is_some_and(|(folder, name)| {
+            matches!(name, "HEAD" | "config" | "objects" | "refs" | "commondir")
+                && crate::place::below(cwd, folder).is_some()
+        })
+    })
 }
 
 /// Other version control: looks are free, the rest isn't known well enough.

@@ -15,7 +15,8 @@ pub(super) fn valued(verb: &str) -> &'static str {
         "commit" => {
             "m message F file C c reuse-message author date t template fixup squash cleanup trailer pathspec-from-file"
         }
-        "log" | "show" | "diff" | "shortlog" | "whatchanged" | "diff-tree" => {
+        "log" | "show" | "diff" | "shortlog" | "whatchanged" | "diff-tree" | "diff-files"
+        | "diff-index" | "range-diff" => {
             "n S G L O max-count since until after before author grep format pretty output date word-diff-regex diff-filter ignore-matching-lines U"
         }
         "push" => "o push-option repo receive-pack exec",
@@ -25,7 +26,7 @@ pub(super) fn valued(verb: &str) -> &'static str {
         "checkout" | "switch" => "b B c C orphan conflict pathspec-from-file",
         "restore" => "s source conflict pathspec-from-file",
         "worktree" => "b B reason",
-        "archive" => "o output format prefix remote exec add-file",
+        "archive" => "o output format prefix remote exec add-file add-virtual-file mtime",
         "format-patch" => "o output-directory subject-prefix",
         "bundle" => "",
         "tag" => "m message F file u local-user sort n",
@@ -39,10 +40,14 @@ pub(super) fn valued(verb: &str) -> &'static str {
         "init" => "template separate-git-dir object-format b initial-branch",
         "stash" => "m message pathspec-from-file",
         "notes" => "m F C c ref",
-        "am" | "apply" => "C p directory exclude include",
+        "am" | "apply" => "C p directory exclude include build-fake-ancestor whitespace",
         "bisect" => "term-old term-new",
         "branch" => "u set-upstream-to sort contains format points-at no-contains merged-into",
         "gc" => "",
+        "rm" | "add" | "stage" | "reset" => "pathspec-from-file chmod",
+        "maintenance" => "task schedule scheduler",
+        "interpret-trailers" => "trailer where if-exists if-missing",
+        "hash-object" => "t path",
         "merge" | "cherry-pick" | "revert" => "m message F s strategy X mainline S-key",
         "blame" => "L S C M ignore-rev ignore-revs-file contents",
         "send-email" => "to from smtp-server",
@@ -215,6 +220,14 @@ pub(super) fn programs_of(machine: &mut Machine<'_>, verb: &str, parsed: &Parsed
             }
         }
     }
+    for file in parsed.values(&["pathspec-from-file"]) {
+        if file.known().as_deref() != Some("-") {
+            machine.read_file(file, state);
+        }
+    }
+    for file in parsed.values(&["build-fake-ancestor"]) {
+        machine.path(Role::Write, file, state);
+    }
     if verb == "clone" {
         for pair in parsed.values(&["c", "config"]) {
             let pair = pair.clone();
@@ -239,12 +252,11 @@ pub(super) fn programs_of(machine: &mut Machine<'_>, verb: &str, parsed: &Parsed
         })
     {
         let file = file.clone();
-        let role = if verb == "config" {
-            Role::Write
+        if verb == "config" && !super::settings::looks(parsed) {
+            machine.path(Role::Write, &file, state);
         } else {
-            Role::Read
-        };
-        machine.path(role, &file, state);
+            machine.read_file(&file, state);
+        }
     }
     if parsed.has(&["ext-diff", "textconv", "filters"]) {
         machine.act(&history::PROGRAM);

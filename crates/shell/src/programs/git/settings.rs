@@ -88,6 +88,157 @@ fn loads(key: &str) -> bool {
         || key.starts_with("hook.")
 }
 
+/// Keys of which no value runs, loads, sends or loses anything.
+fn is_harmless(key: &str) -> bool {
+    let key = key.to_lowercase();
+    if runs(&key) || loads(&key) {
+        return false;
+    }
+    let Some((section, name)) = key.split_once('.') else {
+        return false;
+    };
+    let names: &[&str] = match section {
+        "user" | "author" | "committer" | "color" | "advice" | "column" | "i18n"
+        | "versionsort" => {
+            return true;
+        }
+        "core" => &[
+            "autocrlf",
+            "eol",
+            "safecrlf",
+            "filemode",
+            "ignorecase",
+            "quotepath",
+            "abbrev",
+            "whitespace",
+            "precomposeunicode",
+            "longpaths",
+            "symlinks",
+            "commentchar",
+            "preloadindex",
+            "untrackedcache",
+            "logallrefupdates",
+            "bigfilethreshold",
+            "protecthfs",
+            "protectntfs",
+            "compression",
+            "createobject",
+            "trustctime",
+            "checkstat",
+        ],
+        "diff" if name.ends_with("algorithm") => return true,
+        "diff" => &[
+            "renames",
+            "renamelimit",
+            "colormoved",
+            "colormovedws",
+            "noprefix",
+            "mnemonicprefix",
+            "context",
+            "interhunkcontext",
+            "wserrorhighlight",
+            "submodule",
+            "indentheuristic",
+            "suppressblankempty",
+            "relative",
+            "wordregex",
+            "statgraphwidth",
+            "ignoresubmodules",
+        ],
+        "merge" => &[
+            "ff",
+            "conflictstyle",
+            "log",
+            "renames",
+            "renamelimit",
+            "stat",
+            "autostash",
+        ],
+        "pull" => &["rebase", "ff"],
+        "push" => &["default", "followtags", "autosetupremote"],
+        "fetch" => &["prune", "parallel", "showforcedupdates", "output"],
+        "rebase" => &[
+            "autosquash",
+            "autostash",
+            "updaterefs",
+            "missingcommitscheck",
+            "stat",
+        ],
+        "commit" => &["gpgsign", "verbose", "cleanup", "status"],
+        "tag" => &["gpgsign", "sort", "forcesignannotated"],
+        "branch" => &["sort", "autosetupmerge", "autosetuprebase"],
+        "log" => &[
+            "date",
+            "decorate",
+            "abbrevcommit",
+            "follow",
+            "showroot",
+            "mailmap",
+            "graphcolors",
+            "diffmerges",
+            "excludedecoration",
+        ],
+        "status" => return true,
+        "grep" => &[
+            "linenumber",
+            "column",
+            "patterntype",
+            "extendedregexp",
+            "fullname",
+            "threads",
+        ],
+        "blame" => &["coloring", "date", "showemail", "showroot", "blankboundary"],
+        "rerere" => &["enabled", "autoupdate"],
+        "stash" => &["showincludeuntracked", "showpatch", "showstat"],
+        "init" => &["defaultbranch"],
+        "gc" => &["auto", "autodetach", "autopacklimit"],
+        "pack" => &["threads", "windowmemory", "window", "depth"],
+        "index" => &["threads", "version"],
+        "feature" => &["manyfiles", "experimental"],
+        "format" => &["pretty"],
+        "apply" => &["whitespace", "ignorewhitespace"],
+        "submodule" => &["recurse", "fetchjobs"],
+        "checkout" => &["defaultremote", "guess", "workers"],
+        "transfer" => &["fsckobjects"],
+        "maintenance" => &["auto", "autodetach"],
+        _ => &[],
+    };
+    names.contains(&name)
+}
+
+/// Whether `git config` only prints.
+pub(super) fn looks(parsed: &Parsed) -> bool {
+    let verb = parsed
+        .operands
+        .first()
+        .map(Field::shown)
+        .unwrap_or_default();
+    let lists = parsed.has(&[
+        "l",
+        "list",
+        "get",
+        "get-all",
+        "get-regexp",
+        "get-urlmatch",
+        "get-color",
+    ]);
+    let changes = parsed.has(&[
+        "e",
+        "edit",
+        "unset",
+        "unset-all",
+        "add",
+        "replace-all",
+        "remove-section",
+        "rename-section",
+    ]);
+    match verb.as_str() {
+        "list" | "get" => !changes,
+        "set" | "unset" | "edit" | "remove-section" | "rename-section" => false,
+        _ => lists && !changes || !changes && parsed.operands.len() == 1,
+    }
+}
+
 /// `-c key=value`.
 pub(super) fn setting(
     machine: &mut Machine<'_>,
@@ -120,10 +271,10 @@ pub(super) fn setting(
             }
             None => machine.code_word(&value, &mut state.clone()),
         }
-    } else if loads(key) {
-        machine.act(&history::PROGRAM);
     } else if pair.has_unknown() && !prefix.contains('=') {
         machine.act(&rules::opaque::VALUE);
+    } else if !is_harmless(key) {
+        machine.act(&history::PROGRAM);
     }
 }
 
@@ -185,11 +336,7 @@ pub(super) fn config(
         }
     }
     let elsewhere = has(&["--global", "--system", "--worktree"]);
-    // The repository's own settings that run nothing are part of working in it.
-    (elsewhere
-        || unsets
-        || runs(&key)
-        || loads(&key)
-        || operands.iter().any(|field| field.has_unknown()))
-    .then_some(&persistence::CONFIGURATION)
+    // The repository's own settings that are known to do nothing else are part of working in it.
+    (elsewhere || unsets || !is_harmless(&key) || operands.iter().any(|field| field.has_unknown()))
+        .then_some(&persistence::CONFIGURATION)
 }

@@ -42,7 +42,6 @@ pub(super) const LOOKS: &[&str] = &[
     "patch-id",
     "check-ref-format",
     "merge-tree",
-    "interpret-trailers",
     "ls",
     "fmt-merge-msg",
 ];

@@ -6,8 +6,9 @@ use crate::effect::Role;
 use crate::machine::{Machine, State};
 use crate::options::Parsed;
 use crate::place::Place;
+use crate::programs::patches::{self, Strip};
 use crate::rules::{self, Rule, history, network, persistence};
-use crate::value::{Field, Part};
+use crate::value::{Field, Out, Part, Taint};
 
 fn first(parsed: &Parsed) -> String {
     parsed
@@ -38,24 +39,86 @@ pub(super) fn judged(
         return None;
     }
     match verb {
-        "diff" | "log" | "show" | "grep" if parsed.has(&["no-index"]) => {
+        "grep"
+            if parsed.has(&["no-index"])
+                || parsed.has(&["untracked"]) && parsed.has(&["no-exclude-standard"]) =>
+        {
+            // What isn't tracked holds secrets, and nothing leaves them out.
+            let pattern = !parsed.has(&["e", "f", "file"]);
+            let files = parsed
+                .operands
+                .get(usize::from(pattern)..)
+                .unwrap_or_default();
+            let mut whole = files.is_empty();
+            for file in files {
+                whole |= machine.target(file, state).place == Place::Whole;
+                machine.read_file(file, state);
+            }
+            whole.then_some(&rules::secret::INSIDE)
+        }
+        "diff" | "log" | "show" if parsed.has(&["no-index"]) => {
             for operand in &parsed.operands {
                 machine.read_file(operand, state);
             }
             None
         }
         "fsck" if parsed.has(&["lost-found"]) => None,
-        "notes" if matches!(sub.as_str(), "remove" | "prune") => Some(&history::BRANCH),
+        "notes" if sub.starts_with("rem") || sub.starts_with("pr") => Some(&history::BRANCH),
+        "notes" if parsed.has(&["f", "force"]) => Some(&history::BRANCH),
+        "maintenance"
+            if parsed.has(&["schedule"])
+                || parsed
+                    .values(&["task"])
+                    .any(|task| task.known().is_none_or(|task| task == "prefetch")) =>
+        {
+            machine.network(None);
+            None
+        }
+        "archive" => {
+            for file in parsed.values(&["add-file"]) {
+                machine.read_file(file, state);
+            }
+            for remote in parsed.values(&["remote"]) {
+                machine.network(crate::programs::net::host(remote));
+            }
+            None
+        }
+        "interpret-trailers" => {
+            let role = match parsed.has(&["in-place"]) {
+                true => Role::Write,
+                false => Role::Read,
+            };
+            for operand in &parsed.operands {
+                machine.path(role, operand, state);
+            }
+            None
+        }
         "maintenance" if matches!(sub.as_str(), "start" | "register" | "unregister") => {
             Some(&persistence::CONFIGURATION)
         }
         "apply" | "am" => {
+            let folder = parsed.value(&["directory"]);
+            let strip = parsed
+                .value(&["p"])
+                .and_then(|count| count.known()?.parse().ok())
+                .unwrap_or(1);
+            let mut patches: Vec<Out> = Vec::new();
             for operand in &parsed.operands {
-                machine.path(Role::Read, operand, state);
+                patches.push(match operand.known().as_deref() {
+                    Some("-") => state.input.clone().unwrap_or(Out::Unknown(Taint::NONE)),
+                    _ => machine.read_file(operand, state),
+                });
             }
-            for folder in parsed.values(&["directory"]) {
-                let folder = folder.clone();
-                machine.path(Role::Write, &folder, state);
+            if parsed.operands.is_empty() {
+                patches.extend(state.input.clone());
+            }
+            let looks =
+                parsed.has(&["stat", "numstat", "summary", "check"]) && !parsed.has(&["apply"]);
+            for patch in patches.iter().filter(|_| !looks) {
+                patches::applied(machine, patch, &Strip::Some(strip), folder, state);
+            }
+            if let Some(folder) = folder {
+                machine.path(Role::Write, folder, state);
             }
             if parsed.has(&["unsafe-paths"]) {
                 Some(&rules::place::WRITE_UNKNOWN)
@@ -86,6 +149,9 @@ pub(super) fn judged(
         }
         "rm" => {
             let cached = parsed.has(&["cached"]);
+            if parsed.has(&["pathspec-from-file"]) && !cached {
+                machine.act(&rules::destructive::UNKNOWN_TARGET);
+            }
             for operand in &parsed.operands {
                 let place = machine.target(operand, state).place;
                 if cached
