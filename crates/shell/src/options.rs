@@ -85,6 +85,33 @@ pub(crate) fn parse(args: &[Field], valued: &str, order: Order) -> Parsed {
     parsed
 }
 
+/// Arguments with each long option that something is judged by spelled in full: most programs take it by
+/// its beginning. What is whole as it stands stays, whatever begins with it.
+pub(crate) fn spelled(args: &[Field], heeded: &[&str], whole: &[&str]) -> Vec<Field> {
+    let mut behind = false;
+    args.iter()
+        .map(|arg| {
+            behind |= arg.known().as_deref() == Some("--");
+            let text = arg.prefix();
+            let Some(long) = text.strip_prefix("--").filter(|_| !behind) else {
+                return arg.clone();
+            };
+            let name = long.split('=').next().unwrap_or_default();
+            if name.is_empty() || heeded.contains(&name) || whole.contains(&name) {
+                return arg.clone();
+            }
+            let Some(full) = heeded.iter().find(|full| full.starts_with(name)) else {
+                return arg.clone();
+            };
+            let mut spelled = Field::lit(&format!("--{full}"));
+            for part in arg.after(name.len() + 2).parts {
+                spelled.push(part);
+            }
+            spelled
+        })
+        .collect()
+}
+
 fn short<'a>(
     arg: &Field,
     prefix: &str,
@@ -131,6 +158,14 @@ mod tests {
 
     fn fields(line: &str) -> Vec<Field> {
         line.split(' ').map(Field::lit).collect()
+    }
+
+    #[test]
+    fn a_long_option_is_known_by_its_beginning() {
+        let args = fields("--har --for=x --ma -- --har");
+        let spelled = spelled(&args, &["hard", "force"], &["ma"]);
+        let shown: Vec<String> = spelled.iter().map(Field::shown).collect();
+        assert_eq!(shown, ["--hard", "--force=x", "--ma", "--", "--har"]);
     }
 
     #[test]

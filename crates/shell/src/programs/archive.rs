@@ -3,7 +3,7 @@
 use super::Handler;
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
-use crate::options::{Order, parse};
+use crate::options::{Order, Parsed, parse, spelled};
 use crate::place::Place;
 use crate::rules;
 use crate::value::{Field, Out, Taint};
@@ -30,6 +30,29 @@ fn tar(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     {
         *first = Field::lit(&format!("-{}", first.shown()));
     }
+    let args = spelled(
+        &args,
+        &[
+            "extract",
+            "get",
+            "create",
+            "append",
+            "update",
+            "delete",
+            "concatenate",
+            "catenate",
+            "absolute-names",
+            "one-top-level",
+            "remove-files",
+            "recursive-unlink",
+            "transform",
+            "xform",
+            "add-file",
+            "files-from",
+            "to-stdout",
+        ],
+        &["exclude", "to-command"],
+    );
     let parsed = parse(
         &args,
         "f C I F T X b H g N V K L file directory use-compress-program to-command checkpoint-action new-volume-script \
@@ -88,16 +111,21 @@ fn tar(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             machine.read_file(&file, state);
         }
     }
+    let operands = match creates {
+        true => listed(machine, &parsed, state),
+        false => Vec::new(),
+    };
     for file in parsed.values(&["index-file", "g", "listed-incremental", "volno-file"]) {
         let file = file.clone();
         machine.path(Role::Write, &file, state);
     }
     let mut taint = Taint::NONE;
     if creates {
-        for file in &parsed.operands {
+        for file in &operands {
             taint = taint.and(machine.read_file(file, &inside).taint().risky());
             if parsed.has(&["remove-files"]) {
                 machine.path(Role::DeleteTree, file, &inside);
+                machine.path(Role::Away, file, &inside);
             }
         }
     }
@@ -109,8 +137,15 @@ fn tar(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     {
         state.files.insert(path, Out::Unknown(Taint::SECRET));
     }
-    if extracts && parsed.has(&["P", "absolute-names"]) {
+    // Names that lead elsewhere, or that are made up on the way.
+    if extracts && parsed.has(&["P", "absolute-names", "transform", "xform"]) {
         machine.act(&rules::place::WRITE_UNKNOWN);
+    }
+    if extracts && parsed.has(&["recursive-unlink"]) {
+        machine.act(&rules::destructive::TREE);
+    }
+    for folder in parsed.values(&["one-top-level"]).filter(|_| extracts) {
+        machine.path(Role::Write, folder, &inside);
     }
     if extracts && !parsed.has(&["C", "directory", "O", "to-stdout"]) {
         machine.path(Role::Write, &Field::lit("."), state);
@@ -118,23 +153,78 @@ fn tar(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     Out::Unknown(taint)
 }
 
+/// What goes into an archive: operands, added files, and names that stand in a file.
+fn listed(machine: &mut Machine<'_>, parsed: &Parsed, state: &State) -> Vec<Field> {
+    let mut files = parsed.operands.clone();
+    files.extend(parsed.values(&["add-file"]).cloned());
+    for list in parsed.values(&["T", "files-from"]) {
+        let names = match list.known().as_deref() {
+            Some("-") => state.input.clone().unwrap_or(Out::Unknown(Taint::NONE)),
+            _ => machine.content(&machine.target(list, state).path, state),
+        };
+        match names {
+            Out::Known(text) => files.extend(
+                text.split(['\n', '\0'])
+                    .filter(|name| !name.is_empty())
+                    .take(256)
+                    .map(Field::lit),
+            ),
+            Out::Unknown(taint) => files.push(Field::unknown(taint)),
+        }
+    }
+    files
+}
+
 fn zip(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    // `-T`, `-TT cmd`: the second runs a command.
-    for (at, arg) in call.args.iter().enumerate() {
+    let args = spelled(
+        call.args,
+        &["unzip-command", "logfile-path", "output-file", "move"],
+        &[],
+    );
+    // `-T`, `-TT cmd`: the second runs a command. Options of two letters stand among those of one.
+    for (at, arg) in args.iter().enumerate() {
         let text = arg.prefix();
-        let code = match text.as_str() {
-            "-TT" | "--unzip-command" => call.args.get(at + 1).cloned(),
-            _ if text.starts_with("-TT") => Some(arg.after(3)),
-            _ if text.starts_with("--unzip-command=") => Some(arg.after(16)),
-            _ => None,
+        let value = |end: usize| match arg.after(end) {
+            rest if rest.parts.is_empty() => args.get(at + 1).cloned(),
+            rest => Some(rest),
         };
+        let is_short = text.starts_with('-') && !text.starts_with("--");
+        let letters = |pair: &str| is_short.then(|| text.find(pair)).flatten();
+        let code = match letters("TT") {
+            Some(from) => value(from + 2),
+            None if text == "--unzip-command" => args.get(at + 1).cloned(),
+            None => text
+                .starts_with("--unzip-command=")
+                .then(|| arg.after("--unzip-command=".len())),
+        };
+        let log = match letters("lf") {
+            Some(from) => value(from + 2),
+            None if text == "--logfile-path" => args.get(at + 1).cloned(),
+            None => text
+                .starts_with("--logfile-path=")
+                .then(|| arg.after("--logfile-path=".len())),
+        };
+        if let Some(log) = log {
+            machine.path(Role::Write, &log, state);
+        }
         if let Some(code) = code {
             machine.code_word(&code, &mut state.clone());
         }
     }
-    let parsed = parse(call.args, "P b i x n t tt O out password", Order::Any);
-    for out in parsed.values(&["O", "out"]) {
+    let parsed = parse(
+        &args,
+        "P b i x n t tt O out output-file password logfile-path unzip-command temp-path include exclude",
+        Order::Any,
+    );
+    for out in parsed.values(&["b", "temp-path"]) {
+        machine.path(Role::Write, out, state);
+    }
+    if parsed.has(&["@", "names-stdin"]) {
+        let names = super::input_taint(state);
+        machine.read_file(&Field::unknown(names), state);
+    }
+    for out in parsed.values(&["O", "out", "output-file"]) {
         let out = out.clone();
         machine.path(Role::Write, &out, state);
     }
@@ -179,6 +269,10 @@ fn unpack(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out 
     let parsed = parse(call.args, "d P x O-dir", Order::Any);
     if let Some(archive) = parsed.operands.first() {
         machine.read_file(archive, state);
+    }
+    // It takes `../` in names for what it says.
+    if parsed.has(&[":"]) {
+        machine.act(&rules::place::WRITE_UNKNOWN);
     }
     let lists = parsed.has(&["l", "t", "p", "v", "Z", "z"]);
     let folders: Vec<Field> = parsed.values(&["d"]).cloned().collect();
@@ -238,6 +332,20 @@ fn compress(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Ou
         } else {
             machine.read_file(operand, state);
             machine.path(Role::Write, operand, state);
+            let unpacks = call.name.starts_with("un")
+                || call.name.starts_with("gun")
+                || call.name.starts_with("bun")
+                || parsed.has(&["d", "decompress", "uncompress"]);
+            if let Some(name) = operand.known().filter(|_| unpacks) {
+                let stem = name
+                    .rsplit_once('.')
+                    .map_or(name.as_ref(), |(stem, _)| stem);
+                machine.path(Role::Write, &Field::lit(stem), state);
+            }
+            if unpacks && parsed.has(&["N", "name"]) {
+                // The name stands in the file.
+                machine.act(&rules::place::WRITE_UNKNOWN);
+            }
         }
     }
     // Packed and unpacked again it is the same text.

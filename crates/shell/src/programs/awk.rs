@@ -3,7 +3,7 @@
 use super::{Handler, input_taint};
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
-use crate::options::{Order, parse};
+use crate::options::{Order, parse, spelled};
 use crate::rules;
 use crate::value::{Field, Out};
 
@@ -13,11 +13,40 @@ pub(super) fn handler(name: &str) -> Option<Handler> {
 
 fn awk(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
-    let parsed = parse(
+    let args = spelled(
         call.args,
-        "F field-separator v assign f file e source E exec i include l load",
+        &[
+            "profile",
+            "pretty-print",
+            "dump-variables",
+            "debug",
+            "exec",
+            "file",
+            "source",
+            "include",
+            "load",
+        ],
+        &[],
+    );
+    let args = reports(machine, &args, state);
+    let parsed = parse(
+        &args,
+        "F field-separator v assign f file e source E exec i include l load W",
         Order::First,
     );
+    for file in parsed.values(&["profile", "pretty-print", "dump-variables"]) {
+        machine.path(Role::Write, file, state);
+    }
+    // Options of other spellings, among them one that reads a program.
+    let plain = |word: &Field| {
+        matches!(
+            word.known().as_deref(),
+            Some("version" | "help" | "usage" | "interactive")
+        )
+    };
+    if parsed.values(&["W"]).any(|word| !plain(word)) || parsed.has(&["debug", "D"]) {
+        machine.act(&rules::opaque::OPTION);
+    }
     let mut programs: Vec<Field> = parsed.values(&["e", "source"]).cloned().collect();
     let mut files = parsed.operands.clone();
     let by_file = parsed.has(&["f", "file", "E", "exec", "l", "load"]);
@@ -70,6 +99,53 @@ fn awk(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         }
     }
     printed(&programs).unwrap_or(Out::Unknown(input_taint(state).risky()))
+}
+
+/// Notes the files that are written beside the output, and gives the arguments without the options that
+/// name them: such a name stands in the option's own word.
+fn reports(machine: &mut Machine<'_>, args: &[Field], state: &State) -> Vec<Field> {
+    let mut rest = Vec::new();
+    let mut before = true;
+    for arg in args {
+        let text = arg.prefix();
+        before &= text.starts_with('-') || takes_next(rest.last());
+        let is_report = before
+            && !text.starts_with("--")
+            && (text.starts_with("-p") || text.starts_with("-o") || text.starts_with("-d"));
+        if !is_report {
+            rest.push(arg.clone());
+            continue;
+        }
+        let file = arg.after(2);
+        match file.parts.is_empty() {
+            true => machine.path(Role::Write, &Field::lit("awkprof.out"), state),
+            false => machine.path(Role::Write, &file, state),
+        };
+    }
+    rest
+}
+
+/// Whether the next word belongs to this option.
+fn takes_next(arg: Option<&Field>) -> bool {
+    arg.and_then(Field::known).is_some_and(|text| {
+        matches!(
+            text.as_ref(),
+            "-F" | "-v"
+                | "-f"
+                | "-e"
+                | "-E"
+                | "-i"
+                | "-l"
+                | "-W"
+                | "--assign"
+                | "--file"
+                | "--source"
+                | "--field-separator"
+                | "--include"
+                | "--load"
+                | "--exec"
+        )
+    })
 }
 
 /// What `BEGIN{print "…"}` writes.

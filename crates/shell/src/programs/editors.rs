@@ -3,6 +3,7 @@
 use super::Handler;
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
+use crate::options::spelled;
 use crate::rules;
 use crate::value::{Field, Out, Taint};
 
@@ -177,14 +178,25 @@ fn pager(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 
 fn man(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
+    let args = spelled(
+        call.args,
+        &[
+            "pager",
+            "html",
+            "preprocessor",
+            "config-file",
+            "local-file",
+            "manpath",
+        ],
+        &[],
+    );
     let mut at = 0;
-    while let Some(arg) = call.args.get(at) {
+    while let Some(arg) = args.get(at) {
         let text = arg.prefix();
         let code = match text.as_str() {
             "-P" | "--pager" | "-H" | "--html" | "--preprocessor" => {
                 at += 1;
-                call.args
-                    .get(at)
+                args.get(at)
                     .cloned()
                     .filter(|_| text != "-H" && text != "--html")
             }
@@ -195,7 +207,7 @@ fn man(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             }
             "-C" | "--config-file" | "-l" | "--local-file" | "-M" | "--manpath" => {
                 at += 1;
-                if let Some(file) = call.args.get(at) {
+                if let Some(file) = args.get(at) {
                     machine.path(Role::Read, file, state);
                 }
                 if text == "-C" || text == "--config-file" {

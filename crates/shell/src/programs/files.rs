@@ -4,7 +4,7 @@ use super::Handler;
 use super::attributes::is_setuid;
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
-use crate::options::{Order, Parsed, parse};
+use crate::options::{Order, Parsed, parse, spelled};
 use crate::place::Place;
 use crate::rules;
 use crate::value::{Field, Out, Part, Taint};
@@ -298,17 +298,40 @@ fn linked(machine: &mut Machine<'_>, source: Option<&Field>, to: &Field, state: 
 fn rsync(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
     let parsed = parse(
-        call.args,
+        &spelled(
+            call.args,
+            &[
+                "daemon",
+                "partial-dir",
+                "only-write-batch",
+                "remove-source-files",
+                "delete",
+                "config",
+                "dparam",
+            ],
+            &["remove-sent-files", "partial", "compress", "d"],
+        ),
         "e rsh rsync-path f filter exclude exclude-from include include-from files-from log-file temp-dir T \
          compare-dest copy-dest link-dest backup-dir bwlimit password-file port timeout max-size min-size suffix B \
-         write-batch read-batch out-format info chmod chown",
+         write-batch only-write-batch partial-dir read-batch out-format info chmod chown config dparam M",
         Order::Any,
     );
     for program in parsed.values(&["e", "rsh", "rsync-path"]) {
         let program = program.clone();
         machine.code_word(&program, state);
     }
-    for path in parsed.values(&["log-file", "temp-dir", "T", "backup-dir", "write-batch"]) {
+    if parsed.has(&["daemon", "config", "dparam"]) {
+        machine.act(&rules::network::LISTEN);
+    }
+    for path in parsed.values(&[
+        "log-file",
+        "temp-dir",
+        "T",
+        "backup-dir",
+        "write-batch",
+        "only-write-batch",
+        "partial-dir",
+    ]) {
         let path = path.clone();
         machine.path(Role::Write, &path, state);
     }

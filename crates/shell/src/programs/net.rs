@@ -113,6 +113,7 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         Order::Any,
     );
     let mut out_taint = args_taint(call.args);
+    let mut body = Taint::NONE;
     if !call.name.starts_with("curl") {
         out_taint = out_taint.and(input_taint(state));
     }
@@ -134,6 +135,29 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         if destroys(&field.shown()) {
             machine.act(&rules::remote::CLOUD_DESTROY);
         }
+    }
+    // A header may hold a credential for whom it belongs to; a body carries it away.
+    for field in parsed.values(&[
+        "d",
+        "data",
+        "data-raw",
+        "data-binary",
+        "data-ascii",
+        "data-urlencode",
+        "F",
+        "form",
+        "form-string",
+        "json",
+        "T",
+        "upload-file",
+    ]) {
+        body = body.and(field.taint());
+        if matches!(field.known().as_deref(), Some("-" | "@-")) {
+            body = body.and(input_taint(state));
+        }
+    }
+    if body.has(Taint::NAMED) {
+        machine.act(&rules::secret::UPLOAD);
     }
     // Without a `=` before it, `name@file` is a file to encode.
     for field in parsed.values(&["data-urlencode", "url-query", "variable"]) {
@@ -277,6 +301,12 @@ fn wget(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         Order::Any,
     );
     let mut taint = args_taint(call.args);
+    if parsed
+        .values(&["post-data", "body-data"])
+        .any(|body| body.taint().has(Taint::NAMED))
+    {
+        machine.act(&rules::secret::UPLOAD);
+    }
     for field in parsed.values(&[
         "post-file",
         "body-file",
@@ -400,6 +430,9 @@ fn line(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             && !call.args.iter().any(|arg| arg.prefix().starts_with('-'))
             && !arg.prefix().is_empty()
     });
+    if input.has(Taint::NAMED) {
+        machine.act(&rules::secret::UPLOAD);
+    }
     talks(machine, to, input.and(args_taint(call.args)));
     Out::Unknown(Taint::LINE)
 }

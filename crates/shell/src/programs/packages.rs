@@ -115,6 +115,17 @@ fn manager(name: &str) -> Option<&'static Manager> {
 
 fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
+    // Settings that are kept: they name programs and flags for what runs later.
+    if call.name == "go"
+        && call.args.first().and_then(Field::known).as_deref() == Some("env")
+        && call.args.iter().any(|arg| {
+            let text = arg.prefix();
+            let name = text.trim_start_matches('-').split('=').next();
+            text.starts_with('-') && matches!(name, Some("w" | "u"))
+        })
+    {
+        machine.act(&rules::persistence::ENVIRONMENT);
+    }
     let Some(manager) = manager(call.name) else {
         return Out::empty();
     };

@@ -154,7 +154,7 @@ pub(super) static PROGRAMS: &[Program] = &[
         ..program("jq gojq jaq jql dasel tomlq xq", Operands::Pattern)
     },
     Program {
-        text: "I o p indent output-format input-format",
+        text: "I o p indent output-format input-format s split-exp split-exp-file expression",
         changes: &["i", "inplace"],
         ..program("yq", Operands::Pattern)
     },

@@ -34,6 +34,7 @@ fn sed(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     machine.ran(call.name);
     // `-i` takes a suffix only when it is attached, and `-n -i` is as good as `-ni`.
     let mut in_place = false;
+    let mut suffixes: Vec<Field> = Vec::new();
     let args: Vec<Field> = call
         .args
         .iter()
@@ -50,6 +51,11 @@ fn sed(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
                 && !text.starts_with("-e")
                 && !text.starts_with("-f");
             in_place |= long || short;
+            if long && let Some(at) = text.find('=') {
+                suffixes.push(arg.after(at + 1));
+            } else if short && let Some(at) = text.find('i') {
+                suffixes.push(arg.after(at + 1));
+            }
             // `-ie` ends in a suffix; `-i.bak -e` doesn't.
             !(long || short)
         })
@@ -87,6 +93,9 @@ fn sed(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     for file in &files {
         if in_place {
             machine.path(Role::Write, file, state);
+            for suffix in suffixes.iter().filter(|suffix| !suffix.parts.is_empty()) {
+                machine.path(Role::Write, &backup(file, suffix), state);
+            }
         } else {
             machine.read_file(file, state);
         }
@@ -100,6 +109,26 @@ fn sed(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         .filter(|()| plain)
         .and_then(|()| substituted(&scripts, &files, state))
         .unwrap_or(Out::Unknown(input_taint(state).risky()))
+}
+
+/// Where a file is kept that is changed in place: a `*` stands for its name, and a folder may come before.
+fn backup(file: &Field, suffix: &Field) -> Field {
+    let Some(text) = suffix.known().filter(|text| text.contains('*')) else {
+        let mut backup = file.clone();
+        suffix
+            .parts
+            .iter()
+            .cloned()
+            .for_each(|part| backup.push(part));
+        return backup;
+    };
+    let shown = file.shown();
+    let (folder, name) = shown.rsplit_once('/').unwrap_or(("", &shown));
+    let name = text.replace('*', name);
+    Field::lit(&match text.contains('/') || folder.is_empty() {
+        true => name,
+        false => format!("{folder}/{name}"),
+    })
 }
 
 /// What a single plain substitution makes of known input.
@@ -225,19 +254,46 @@ fn address(chars: &[char], mut at: usize) -> usize {
 }
 
 /// One past the sign that closes a pattern.
-fn regex(chars: &[char], mut at: usize, close: char) -> usize {
-    let mut bracket = false;
-    while let Some(c) = chars.get(at) {
-        match c {
-            '\\' => at += 1,
-            '[' => bracket = true,
-            ']' => bracket = false,
-            c if *c == close && !bracket => return at + 1,
-            _ => {}
+fn regex(chars: &[char], at: usize, close: char) -> usize {
+    closed(chars, at, close).unwrap_or(chars.len())
+}
+
+/// The same, if it is closed at all. Between brackets the sign, and a backslash, stand for themselves.
+fn closed(chars: &[char], mut at: usize, close: char) -> Option<usize> {
+    while let Some(c) = chars.get(at).copied() {
+        if c == close {
+            return Some(at + 1);
         }
+        at = match c {
+            '\\' => at + 2,
+            '[' if close != '[' => bracket(chars, at, close).unwrap_or(at + 1),
+            _ => at + 1,
+        };
+    }
+    None
+}
+
+/// One past a set of characters between brackets, if it ends.
+fn bracket(chars: &[char], open: usize, close: char) -> Option<usize> {
+    let mut at = open + 1;
+    if chars.get(at) == Some(&'^') {
         at += 1;
     }
-    chars.len()
+    let first = at;
+    loop {
+        match *chars.get(at)? {
+            ']' if at > first => return Some(at + 1),
+            '\n' => return None,
+            '\\' if chars.get(at + 1) == Some(&close) => at += 2,
+            '[' if matches!(chars.get(at + 1), Some(':' | '.' | '=')) => {
+                let kind = chars[at + 1];
+                let end = (at + 2..chars.len().min(at + 34))
+                    .find(|end| chars[*end] == kind && chars.get(end + 1) == Some(&']'));
+                at = end.map_or(at + 1, |end| end + 2);
+            }
+            _ => at += 1,
+        }
+    }
 }
 
 /// The rest of the line.
@@ -274,7 +330,10 @@ fn delimited(chars: &[char], at: usize, parts: usize) -> Option<(String, usize)>
 
 /// Replacement, flags, file to write, and the place past a substitution.
 fn substitution(chars: &[char], at: usize) -> Option<(String, String, Option<String>, usize)> {
-    let (replacement, mut at) = delimited(chars, at, 2)?;
+    let close = *chars.get(at)?;
+    let at = closed(chars, at + 1, close)?;
+    // What is put in begins at the sign that ends the pattern.
+    let (replacement, mut at) = delimited(chars, at - 1, 1)?;
     let mut flags = String::new();
     while let Some(c) = chars.get(at).copied() {
         match c {

@@ -207,6 +207,7 @@ static ROWS: &[Row] = &[
 pub(super) fn handler(name: &str) -> Option<Handler> {
     match name {
         "kill" => Some(kill),
+        "ip" => Some(ip),
         "gpg" | "gpg2" => Some(gpg),
         "ssh-keygen" | "ssh-add" => Some(keys),
         _ if name.starts_with("mkfs") => Some(table),
@@ -258,6 +259,38 @@ fn table(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         machine.suspect(&text, state);
     }
     Out::Unknown(Taint::NONE)
+}
+
+/// `ip netns exec` and `ip vrf exec` run a command, and a batch is more of its own; the rest is in the table.
+fn ip(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
+    let begins = |word: &Field, full: &str| {
+        word.known()
+            .is_some_and(|text| !text.is_empty() && full.starts_with(text.as_ref()))
+    };
+    let batch = |arg: &Field| arg.prefix() == "-b" || arg.prefix().starts_with("-ba");
+    if call.args.iter().any(batch) {
+        machine.act(&rules::opaque::OPTION);
+    }
+    let object = call
+        .args
+        .iter()
+        .position(|arg| begins(arg, "netns") || begins(arg, "vrf"));
+    if let Some(at) = object
+        && call
+            .args
+            .get(at + 1)
+            .is_some_and(|verb| begins(verb, "exec"))
+    {
+        machine.act(&privilege::RAISE);
+        if let Some(command) = call
+            .args
+            .get(at + 3..)
+            .filter(|command| !command.is_empty())
+        {
+            return machine.call(command, &mut state.clone());
+        }
+    }
+    table(machine, call, state)
 }
 
 fn kill(machine: &mut Machine<'_>, call: &Call<'_>, _: &mut State) -> Out {

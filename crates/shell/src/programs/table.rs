@@ -5,10 +5,10 @@ use super::readers::{Operands, PROGRAMS, Program};
 use super::{Handler, input_taint, lists};
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
-use crate::options::{Order, Parsed, parse};
+use crate::options::{Order, Parsed, parse, spelled};
 use crate::place::Place;
 use crate::rules;
-use crate::value::{Field, Out, Taint};
+use crate::value::{Field, Out, Part, Taint};
 
 pub(super) fn handler(name: &str) -> Option<Handler> {
     lookup(name).map(|_| run as Handler)
@@ -39,8 +39,40 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             valued.push_str(name);
         }
     }
-    let parsed = parse(call.args, &valued, Order::Any);
     let mut taint = Taint::NONE;
+    let args = match call.name {
+        "jq" | "gojq" | "jaq" => named_values(machine, call.args, &mut taint, state),
+        "file" => {
+            valued.push_str(" f files-from m magic-file F e P");
+            spelled(call.args, &["files-from", "magic-file", "compile"], &[])
+        }
+        _ => call.args.to_vec(),
+    };
+    let parsed = parse(&args, &valued, Order::Any);
+    if call.name == "file" {
+        for list in parsed.values(&["f", "files-from", "m", "magic-file"]) {
+            taint = taint.and(machine.read_file(list, state).taint().risky());
+        }
+        if parsed.has(&["C", "compile"]) {
+            machine.path(Role::Write, &Field::lit("magic.mgc"), state);
+        }
+    }
+    if call.name == "yq" {
+        // Files that are named by what is read, and functions that run programs.
+        if parsed.has(&["s", "split-exp", "split-exp-file"]) {
+            machine.act(&rules::place::WRITE_UNKNOWN);
+        }
+        if parsed
+            .options
+            .iter()
+            .any(|given| given.name.starts_with("security-enable"))
+        {
+            machine.act(&rules::opaque::OPTION);
+        }
+    }
+    if program.operands == Operands::Pattern {
+        sought(machine, &parsed, state);
+    }
     for file in parsed.values(program.reads) {
         if file.known().as_deref() != Some("-") {
             taint = taint.and(machine.read_file(file, state).taint());
@@ -189,6 +221,50 @@ fn is_secret_inside(machine: &Machine<'_>, operand: &Field, state: &State) -> bo
     target.place == Place::SecretInside || target.may_be_secret
 }
 
+/// Patterns of names that a search is kept to: that of a secret makes it read one, though it names no file.
+fn sought(machine: &mut Machine<'_>, parsed: &Parsed, state: &State) {
+    for pattern in parsed.values(&["include", "g", "glob", "iglob"]) {
+        let Some(text) = pattern.known().filter(|text| !text.starts_with('!')) else {
+            continue;
+        };
+        let name = Field {
+            parts: vec![Part::Pattern(text.trim_start_matches('/').to_owned())],
+        };
+        if machine.target(&name, state).place == Place::SecretInside {
+            machine.path(Role::Read, &name, state);
+        }
+    }
+}
+
+/// `jq`'s options with a name and a value: those that name a file read it. Gives the other arguments.
+fn named_values(
+    machine: &mut Machine<'_>,
+    args: &[Field],
+    taint: &mut Taint,
+    state: &State,
+) -> Vec<Field> {
+    let mut rest = Vec::new();
+    let mut words = args.iter();
+    while let Some(arg) = words.next() {
+        match arg.known().as_deref() {
+            Some("--arg" | "--argjson") => {
+                words.next();
+                if let Some(value) = words.next() {
+                    *taint = taint.and(value.taint().risky());
+                }
+            }
+            Some("--slurpfile" | "--rawfile" | "--argfile") => {
+                words.next();
+                if let Some(file) = words.next() {
+                    *taint = taint.and(machine.read_file(file, state).taint().risky());
+                }
+            }
+            _ => rest.push(arg.clone()),
+        }
+    }
+    rest
+}
+
 /// The files that a patch names, when its text is known.
 fn patched(machine: &mut Machine<'_>, parsed: &Parsed, state: &State) {
     let from = parsed
@@ -275,6 +351,7 @@ fn filtered(name: &str, parsed: &Parsed, text: &str) -> Out {
 fn shows_environment(filter: &str) -> bool {
     filter.contains("$ENV")
         || filter.contains("load(")
+        || filter.contains("load_")
         || filter
             .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.' && c != '"')
             .any(|word| matches!(word, "env" | "strenv" | "envsubst"))

@@ -94,6 +94,12 @@ fn wrapped(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out
         }
         _ => {}
     }
+    // What it locks is made when it isn't there; a number is a descriptor.
+    if let ("flock", Some(lock)) = (call.name, rest.first())
+        && lock.known().is_none_or(|text| text.parse::<u32>().is_err())
+    {
+        machine.path(Role::Write, lock, state);
+    }
     let rest = rest.get(wrapper.skip..).unwrap_or_default();
     let rest = match (call.name, rest.first().and_then(Field::known).as_deref()) {
         ("flock", Some("-c")) => {

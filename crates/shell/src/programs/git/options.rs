@@ -154,31 +154,7 @@ const WHOLE: &[&str] = &["no", "merge", "add"];
 
 /// Arguments with each long option that is judged spelled in full: git takes it by its beginning.
 pub(super) fn spelled(verb: &str, args: &[Field]) -> Vec<Field> {
-    let heeded = heeded(verb);
-    let mut behind = false;
-    args.iter()
-        .map(|arg| {
-            let text = arg.prefix();
-            behind |= arg.known().as_deref() == Some("--");
-            let Some(long) = text.strip_prefix("--").filter(|_| !behind) else {
-                return arg.clone();
-            };
-            let name = long.split('=').next().unwrap_or_default();
-            let full = heeded
-                .iter()
-                .find(|full| full.starts_with(name))
-                .filter(|full| !name.is_empty() && **full != name);
-            let Some(full) = full.filter(|_| !heeded.contains(&name) && !WHOLE.contains(&name))
-            else {
-                return arg.clone();
-            };
-            let mut spelled = Field::lit(&format!("--{full}"));
-            for part in arg.after(name.len() + 2).parts {
-                spelled.push(part);
-            }
-            spelled
-        })
-        .collect()
+    crate::options::spelled(args, heeded(verb), WHOLE)
 }
 
 /// Options of commands that run a program.

@@ -235,7 +235,7 @@ pub(super) fn looks(parsed: &Parsed) -> bool {
     match verb.as_str() {
         "list" | "get" => !changes,
         "set" | "unset" | "edit" | "remove-section" | "rename-section" => false,
-        _ => lists && !changes || !changes && parsed.operands.len() == 1,
+        _ => (lists || parsed.operands.len() == 1) && !changes,
     }
 }
 
