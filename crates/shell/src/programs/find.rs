@@ -27,7 +27,11 @@ fn find(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         let text = arg.prefix();
         if text == "-D" {
             at += 2;
-        } else if matches!(text.as_str(), "-H" | "-L" | "-P") || text.starts_with("-O") {
+        } else if matches!(
+            text.as_str(),
+            "-H" | "-L" | "-P" | "-E" | "-X" | "-s" | "-x"
+        ) || text.starts_with("-O")
+        {
             follows |= text == "-L";
             at += 1;
         } else if text.starts_with('-')
@@ -325,7 +329,7 @@ fn replaced(word: &Field, name: &Field) -> Field {
 }
 
 /// Options of `fd` that take a value, as they are spelled in one letter.
-const FD_VALUED: &str = "dteESocj";
+const FD_VALUED: &str = "dteESocjC";
 
 /// Where the options of `fd` end in a command, and the first word of it when it stands in the same word.
 fn fd_command(args: &[Field]) -> Option<(usize, Option<Field>)> {
@@ -389,11 +393,16 @@ fn fd(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     });
     let parsed = parse(
         args,
-        "d max-depth min-depth t type e extension E exclude S size c color j threads base-directory search-path",
+        "d max-depth min-depth exact-depth t type e extension E exclude S size o owner c color j threads C base-directory \
+         search-path changed-within changed-before and ignore-file max-results",
         Order::Any,
     );
     let mut roots: Vec<Field> = parsed.operands.iter().skip(1).cloned().collect();
-    roots.extend(parsed.values(&["base-directory", "search-path"]).cloned());
+    roots.extend(
+        parsed
+            .values(&["C", "base-directory", "search-path"])
+            .cloned(),
+    );
     if roots.is_empty() {
         roots.push(Field::lit("."));
     }

@@ -139,7 +139,13 @@ pub(super) struct Reach {
 impl Reach {
     /// Both are true of a name.
     fn and(mut self, more: Self) -> Self {
-        let harmless = |narrow: &[Narrow]| narrow.iter().all(|one| one.in_git(".").is_none());
+        // Of two patterns the one that says more of the name itself counts.
+        let harmless = |narrow: &[Narrow]| {
+            narrow.iter().all(|one| {
+                let name = one.text.rsplit('/').next().unwrap_or_default();
+                one.in_git(".").is_none() && !glob::is_wide(name)
+            })
+        };
         self.narrow = match (self.narrow, more.narrow) {
             (Some(one), Some(other)) if !harmless(&one) && harmless(&other) => Some(other),
             (one, other) => one.or(other),

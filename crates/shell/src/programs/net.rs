@@ -156,6 +156,15 @@ fn curl(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             body = body.and(input_taint(state));
         }
     }
+    // `name=value` of other clients is a body, too; `name:value` is a header.
+    if !call.name.starts_with("curl") {
+        for item in &parsed.operands {
+            let text = item.prefix();
+            if text.contains('=') && !text.contains("://") {
+                body = body.and(item.taint());
+            }
+        }
+    }
     if body.has(Taint::NAMED) {
         machine.act(&rules::secret::UPLOAD);
     }

@@ -74,6 +74,17 @@ pub(super) fn printed(
         .map_or(0, |at| args.len() - at - 1);
     let before = parsed.operands.len().saturating_sub(behind);
     let mut taint = Taint::NONE;
+    // `-L from,to:file`
+    for lines in parsed.values(&["L"]).filter(|_| verb != "blame") {
+        let file = lines
+            .known()
+            .and_then(|text| text.rsplit_once(':').map(|(_, file)| file.to_owned()));
+        let file = Field::lit(&file.unwrap_or_default());
+        if machine.target(&file, state).place == Place::SecretInside {
+            machine.path(Role::Read, &file, state);
+            taint = taint.and(Taint::SECRET);
+        }
+    }
     for (at, operand) in parsed.operands.iter().enumerate() {
         let text = operand.prefix();
         let path = match text.find(':') {

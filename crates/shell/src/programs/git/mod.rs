@@ -110,7 +110,7 @@ fn git(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     {
         return Out::Unknown(Taint::NONE);
     }
-    if made_repository(&inside) {
+    if made_repository(machine, &inside) {
         machine.act(&history::PROGRAM);
     }
     let out = verb_effects(machine, &name, args, &mut inside);
@@ -291,7 +291,7 @@ fn unknown_options(machine: &mut Machine<'_>, args: &[Field], parsed: &Parsed) {
         let plain = Taint::PLAIN.with(Taint::INSIDE);
         match word.parts.first() {
             Some(Part::Unknown(taint)) => !taint.has(plain),
-            Some(Part::Guess(text)) => text.is_empty() || text.starts_with('-'),
+            Some(Part::Guess(_)) => true,
             _ => false,
         }
     });
@@ -338,13 +338,16 @@ fn names_read(machine: &mut Machine<'_>, state: &State) {
 }
 
 /// Whether this line itself made what git takes for a repository, in the working folder or above it.
-fn made_repository(state: &State) -> bool {
+fn made_repository(machine: &Machine<'_>, state: &State) -> bool {
     let Some(cwd) = state.cwd.as_deref() else {
         return false;
     };
     state.files.keys().chain(&state.made).any(|path| {
         path.rsplit_once('/').is_some_and(|(folder, name)| {
-            matches!(name, "HEAD" | "config" | "objects" | "refs" | "commondir")
+            // At the root of a workspace its own repository comes first, and a file may well be named so.
+            let is_root = machine.world.writable.iter().any(|root| root == folder);
+            (matches!(name, "HEAD" | "objects" | "refs" | "commondir")
+                || name == "config" && !is_root)
                 && crate::place::below(cwd, folder).is_some()
         })
     })
