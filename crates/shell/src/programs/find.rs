@@ -5,7 +5,7 @@ use super::find_expression::{self, Reach};
 use crate::effect::Role;
 use crate::machine::{Call, Machine, State};
 use crate::options::{Order, parse};
-use crate::place::Place;
+use crate::place::{Place, Target};
 use crate::rules;
 use crate::value::{Field, Out, Part, Taint};
 
@@ -156,12 +156,17 @@ fn listed(machine: &Machine<'_>, root: &Field, reach: &Reach, state: &State) -> 
             _ => Taint::INSIDE,
         };
     };
-    let mut places = narrow
+    let targets: Vec<_> = narrow
         .iter()
-        .map(|one| machine.target(&found(root, Some(&one.text)), state).place);
-    if places.clone().any(|place| place == Place::SecretInside) {
+        .map(|one| machine.target(&found(root, Some(&one.text)), state))
+        .collect();
+    let is_secret = |target: &Target| target.place == Place::SecretInside || target.may_be_secret;
+    if targets.iter().any(is_secret) {
         Taint::INSIDE.with(Taint::NAMES_SECRET)
-    } else if places.all(|place| place == Place::Generated) {
+    } else if targets
+        .iter()
+        .all(|target| target.place == Place::Generated)
+    {
         Taint::INSIDE.with(Taint::GENERATED)
     } else {
         Taint::INSIDE

@@ -230,7 +230,7 @@ fn sought(machine: &mut Machine<'_>, parsed: &Parsed, state: &State) {
         let name = Field {
             parts: vec![Part::Pattern(text.trim_start_matches('/').to_owned())],
         };
-        if machine.target(&name, state).place == Place::SecretInside {
+        if is_secret_inside(machine, &name, state) {
             machine.path(Role::Read, &name, state);
         }
     }
