@@ -51,7 +51,7 @@ fn tar(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             "files-from",
             "to-stdout",
         ],
-        &["exclude", "to-command"],
+        &["exclude", "to-command", "file"],
     );
     let parsed = parse(
         &args,

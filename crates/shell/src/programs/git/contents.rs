@@ -4,7 +4,8 @@ use crate::effect::Role;
 use crate::machine::{Machine, State};
 use crate::options::Parsed;
 use crate::place::Place;
-use crate::value::{Field, Part, Taint};
+use crate::rules;
+use crate::value::{Field, Out, Part, Taint};
 
 /// Options with which only names and numbers are printed.
 const NO_CONTENT: &[&str] = &[
@@ -67,6 +68,9 @@ pub(super) fn printed(
     if !prints {
         return Taint::NONE;
     }
+    if verb == "cat-file" && parsed.has(&["batch", "batch-command"]) {
+        return listed(machine, state);
+    }
     // Behind the dashes there are paths only.
     let behind = args
         .iter()
@@ -116,6 +120,33 @@ pub(super) fn printed(
             machine.path(Role::Read, &path, state);
         }
         if matches!(place, Place::Secret | Place::SecretInside) {
+            taint = taint.and(Taint::SECRET);
+        }
+    }
+    taint
+}
+
+/// Objects whose names stand on the input.
+fn listed(machine: &mut Machine<'_>, state: &State) -> Taint {
+    let text = match &state.input {
+        Some(Out::Known(text)) => text.clone(),
+        // Names of commits and of files as git lists them.
+        Some(Out::Unknown(taint)) if taint.has(Taint::PLAIN.with(Taint::INSIDE)) => {
+            return Taint::NONE;
+        }
+        _ => {
+            machine.act(&rules::opaque::VALUE);
+            return Taint::NONE;
+        }
+    };
+    let mut taint = Taint::NONE;
+    for name in text.lines().take(256) {
+        let Some((_, path)) = name.split_once(':') else {
+            continue;
+        };
+        let path = in_revision(machine, &Field::lit(path.trim()));
+        if machine.target(&path, state).place == Place::SecretInside {
+            machine.path(Role::Read, &path, state);
             taint = taint.and(Taint::SECRET);
         }
     }

@@ -150,7 +150,7 @@ fn heeded(verb: &str) -> &'static [&'static str] {
 }
 
 /// Long options that are whole as they stand, though one that is judged begins with them.
-const WHOLE: &[&str] = &["no", "merge", "add"];
+const WHOLE: &[&str] = &["no", "merge", "add", "text", "filter", "stdin"];
 
 /// Arguments with each long option that is judged spelled in full: git takes it by its beginning.
 pub(super) fn spelled(verb: &str, args: &[Field]) -> Vec<Field> {

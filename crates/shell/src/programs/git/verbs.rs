@@ -389,7 +389,7 @@ fn checkout(
     if parsed.has(&["f", "force", "discard-changes"]) {
         return Some(&history::DISCARD);
     }
-    if parsed.has(&["B", "C"]) {
+    if parsed.has(&["B", "C", "force-create"]) {
         return Some(&history::BRANCH);
     }
     if parsed.has(&["p", "patch"]) {
