@@ -67,6 +67,13 @@ pub struct Target {
     pub may_be_secret: bool,
 }
 
+impl Target {
+    /// Whether a secret of the workspace is what lies there, or may be among the names.
+    pub(crate) fn holds_secret(&self) -> bool {
+        self.place == Place::SecretInside || self.may_be_secret
+    }
+}
+
 /// Every class of secret counts here: which are allowed is the gate's business.
 static SECRETS: LazyLock<SecretRules> = LazyLock::new(|| SecretRules::allowing(Set::none()));
 

@@ -160,8 +160,7 @@ fn listed(machine: &Machine<'_>, root: &Field, reach: &Reach, state: &State) -> 
         .iter()
         .map(|one| machine.target(&found(root, Some(&one.text)), state))
         .collect();
-    let is_secret = |target: &Target| target.place == Place::SecretInside || target.may_be_secret;
-    if targets.iter().any(is_secret) {
+    if targets.iter().any(Target::holds_secret) {
         Taint::INSIDE.with(Taint::NAMES_SECRET)
     } else if targets
         .iter()

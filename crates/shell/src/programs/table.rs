@@ -217,8 +217,7 @@ fn run(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
 }
 
 fn is_secret_inside(machine: &Machine<'_>, operand: &Field, state: &State) -> bool {
-    let target = machine.target(operand, state);
-    target.place == Place::SecretInside || target.may_be_secret
+    machine.target(operand, state).holds_secret()
 }
 
 /// Patterns of names that a search is kept to: that of a secret makes it read one, though it names no file.

@@ -84,7 +84,7 @@ pub(super) fn printed(
             .known()
             .and_then(|text| text.rsplit_once(':').map(|(_, file)| file.to_owned()));
         let file = Field::lit(&file.unwrap_or_default());
-        if machine.target(&file, state).place == Place::SecretInside {
+        if machine.target(&file, state).holds_secret() {
             machine.path(Role::Read, &file, state);
             taint = taint.and(Taint::SECRET);
         }
@@ -112,14 +112,14 @@ pub(super) fn printed(
                 None => continue,
             },
         };
-        let place = machine.target(&path, state).place;
+        let target = machine.target(&path, state);
         // Which paths there are in the history, and where a word that may be a revision leads, says nothing
         // about files elsewhere.
-        let counts = matches!(place, Place::Secret | Place::SecretInside | Place::Inside);
-        if counts {
+        let is_secret = target.place == Place::Secret || target.holds_secret();
+        if is_secret || target.place == Place::Inside {
             machine.path(Role::Read, &path, state);
         }
-        if matches!(place, Place::Secret | Place::SecretInside) {
+        if is_secret {
             taint = taint.and(Taint::SECRET);
         }
     }
@@ -145,7 +145,7 @@ fn listed(machine: &mut Machine<'_>, state: &State) -> Taint {
             continue;
         };
         let path = in_revision(machine, &Field::lit(path.trim()));
-        if machine.target(&path, state).place == Place::SecretInside {
+        if machine.target(&path, state).holds_secret() {
             machine.path(Role::Read, &path, state);
             taint = taint.and(Taint::SECRET);
         }
