@@ -124,7 +124,9 @@ pub(crate) fn is_wide(pattern: &str) -> bool {
         .chars()
         .filter(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
         .count();
-    fixed == 0 || pattern.starts_with(".[")
+    // `*~`, `.#*`: what editors leave.
+    let marks = plain.contains(['~', '#', '%', '+']);
+    fixed == 0 && !marks || pattern.starts_with(".[")
 }
 
 #[cfg(test)]

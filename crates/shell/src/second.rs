@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use rable::{Node, NodeKind};
 
 use crate::machine::prescan;
+use crate::word::close_paren;
 
 /// What another parser sees in a line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -143,7 +144,48 @@ fn walk(node: &Node, names: &mut BTreeSet<String>, depth: usize) {
             walk(pipeline, names, depth + 1)
         }
         NodeKind::Array { elements } => each(elements),
+        NodeKind::ConditionalExpr { body, redirects } => {
+            each(redirects);
+            walk(body, names, depth + 1);
+        }
+        NodeKind::UnaryTest { operand, .. } | NodeKind::CondNot { operand } => {
+            walk(operand, names, depth + 1);
+        }
+        NodeKind::BinaryTest { left, right, .. }
+        | NodeKind::CondAnd { left, right }
+        | NodeKind::CondOr { left, right } => {
+            walk(left, names, depth + 1);
+            walk(right, names, depth + 1);
+        }
+        NodeKind::CondParen { inner } => walk(inner, names, depth + 1),
+        // Our parser leaves these as they are.
+        NodeKind::CondTerm { value, .. } => substituted(value, names, depth + 1),
+        NodeKind::HereDoc {
+            content,
+            quoted: false,
+            ..
+        } => substituted(content, names, depth + 1),
         _ => {}
+    }
+}
+
+/// What is substituted in raw text.
+fn substituted(text: &str, names: &mut BTreeSet<String>, depth: usize) {
+    let mut rest = text;
+    while let Some(at) = rest.find("$(") {
+        rest = rest.get(at + 2..).unwrap_or_default();
+        if rest.starts_with('(') {
+            continue;
+        }
+        let Some(end) = close_paren(rest.as_bytes(), 0) else {
+            return;
+        };
+        let code = rest.get(..end).unwrap_or_default();
+        let nodes = prescan::check(code).ok().and_then(prescan::Checked::parse);
+        for node in nodes.iter().flatten() {
+            walk(node, names, depth + 1);
+        }
+        rest = rest.get(end..).unwrap_or_default();
     }
 }
 

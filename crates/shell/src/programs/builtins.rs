@@ -346,11 +346,14 @@ fn trap(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
     {
         let mut inside = state.clone();
         machine.code_word(code, &mut inside);
+        let names = ["$LINENO", "$?", "$BASH_COMMAND"].iter();
+        let plain = names.fold(code.shown(), |text, name| text.replace(name, ""));
+        let changes = !inside.changed_since(state).is_empty() || plain.contains(['$', '`']);
         // Others run between any two commands, and change what those do.
         let at_the_end = "EXIT INT TERM HUP QUIT SIGINT SIGTERM SIGHUP SIGQUIT 0 1 2 3 15";
         let signals = parsed.operands.iter().skip(1);
         let mut others = signals.filter(|signal| !super::lists(at_the_end, &signal.shown()));
-        if others.next().is_some() {
+        if others.next().is_some() && changes {
             machine.partial("a trap that runs between commands");
         }
     }

@@ -91,7 +91,12 @@ pub(super) fn reads(code: &str, language: &str) -> Option<Vec<String>> {
     let hides = [
         "__", "'''", "\"\"\"", "<!--", "-->", "<<", "?>", "?'", "?\"",
     ];
-    if code.contains(['`', '\\', '$', '#', '%']) || hides.iter().any(|sign| code.contains(sign)) {
+    let signs: &[char] = match language {
+        "python" => &['`', '$'],
+        "javascript" => &['`', '$', '#'],
+        _ => &['`', '$', '#', '%', '\\'],
+    };
+    if code.contains(signs) || hides.iter().any(|sign| code.contains(sign)) {
         return None;
     }
     let tokens = tokens(code, language)?;
@@ -118,9 +123,11 @@ fn followed(tokens: &[Token], language: &str) -> Option<Vec<String>> {
         .iter()
         .find(|(name, _)| *name == language)
         .map_or(&[][..], |(_, opens)| opens);
-    let takes_modules = tokens
-        .iter()
-        .any(|token| is_word(Some(token), &["require"]));
+    // Of a module each part may be anything; of what was parsed it is data.
+    let takes_modules = language == "python"
+        || tokens
+            .iter()
+            .any(|token| matches!(token, Token::Text(text) if MODULES.contains(&text.as_str())));
     let mut own: Vec<&str> = Vec::new();
     let mut paths = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -186,6 +193,12 @@ fn followed(tokens: &[Token], language: &str) -> Option<Vec<String>> {
             if is_called {
                 return None;
             }
+        } else if is_part
+            && !takes_modules
+            && !is_called
+            && !matches!(word, "constructor" | "prototype")
+        {
+            // A part of what the code made or read.
         } else if word == "load" && language == "python" && is_part {
             // `json.load`: of a module that is the language's own.
         } else if !HARMLESS.contains(&word) {
@@ -240,7 +253,10 @@ fn opened(word: &str, rest: &[Token]) -> Option<Option<String>> {
     };
     match (reads_only, word) {
         (true, "require") if MODULES.contains(&path.as_str()) => Some(None),
-        // Anything else that is required runs, also a folder whose name ends so.
+        (true, "require") if path.starts_with("./") && path.ends_with(".json") => {
+            Some(Some(path.clone()))
+        }
+        // Anything else that is required runs.
         (true, "require") => None,
         (true, _) => Some(Some(path.clone())),
         (false, _) => None,
@@ -259,8 +275,16 @@ fn tokens(code: &str, language: &str) -> Option<Vec<Token>> {
             continue;
         }
         // Letters that look like others are read as those.
-        if !c.is_ascii() {
+        if !c.is_ascii() || c == '\\' {
             return None;
+        }
+        if c == '#' && language == "python" {
+            rest.by_ref().find(|c| *c == '\n');
+            if !word.is_empty() {
+                tokens.push(Token::Word(std::mem::take(&mut word)));
+            }
+            tokens.push(Token::Sign(';'));
+            continue;
         }
         let quotes = matches!(c, '\'' | '"');
         let prefixes = quotes && language == "python" && word.len() <= 2;
@@ -281,6 +305,11 @@ fn tokens(code: &str, language: &str) -> Option<Vec<Token>> {
         loop {
             match rest.next()? {
                 end if end == c => break,
+                // Others name a character by its number.
+                '\\' => match rest.next()? {
+                    escaped if !formats && "ntr\\'\"".contains(escaped) => text.push(' '),
+                    _ => return None,
+                },
                 other => text.push(other),
             }
         }
@@ -320,6 +349,8 @@ mod tests {
             "print(1 + 2)",
             "x = 3\nprint(x * 2)",
             "print(f'{len([1])} items')",
+            "# it's\nprint(7 % 3)",
+            "print('\\n'.join(sorted(['a'], key=len)))",
         ] {
             assert_eq!(found(code, "python"), none, "{code}");
         }
@@ -338,6 +369,13 @@ mod tests {
         }
         let code = "JSON.parse(require('fs').readFileSync('package.json','utf8')).version";
         assert_eq!(found(code, "javascript"), package);
+        for code in [
+            "require('./package.json').scripts",
+            "Object.keys(require(\"./package.json\").scripts)",
+        ] {
+            let own = Some(vec!["./package.json".to_owned()]);
+            assert_eq!(found(code, "javascript"), own, "{code}");
+        }
         assert_eq!(found("puts 'rm -rf /'", "ruby"), none);
         assert_eq!(found("echo 1 + 2;", "php"), none);
     }
@@ -370,6 +408,9 @@ mod tests {
             "import json, x",
             "from . import json",
             "import json.x",
+            "x = '\\x41'",
+            "print(1) \\\nimport os",
+            "x# '\n = 1; import os # '",
         ] {
             assert_eq!(found(code, "python"), None, "{code}");
         }
@@ -378,6 +419,10 @@ mod tests {
             "load('./x.rb')",
             "puts open('x')",
             "require('x.json')",
+            "require('../x.json')",
+            "'x'.replace('x', require('fs').unlinkSync)",
+            "[].constructor",
+            "['\\x63onstructor']",
         ] {
             assert_eq!(found(code, "ruby"), None, "{code}");
         }

@@ -15,4 +15,4 @@ mod scan;
 pub(crate) use braces::braces;
 pub(crate) use builder::{Builder, How};
 pub(crate) use escape::ansi_c;
-pub(crate) use scan::split_words;
+pub(crate) use scan::{close_paren, split_words};
