@@ -246,6 +246,8 @@ struct Reader<'a> {
     words: &'a [Field],
     at: usize,
     depth: usize,
+    /// Folders come after what they hold, and nothing is left out.
+    upwards: bool,
     found: Expression,
 }
 
@@ -255,6 +257,9 @@ pub(super) fn read(words: &[Field]) -> Expression {
         words,
         at: 0,
         depth: 0,
+        upwards: words
+            .iter()
+            .any(|word| matches!(word.known().as_deref(), Some("-depth" | "-d"))),
         found: Expression::default(),
     };
     let said = reader.list(&Reach::default());
@@ -334,10 +339,18 @@ impl Reader<'_> {
         self.at += 1;
         match text.as_str() {
             "!" | "-not" => {
+                let mut negated = true;
+                while matches!(self.peek().as_deref(), Some("!" | "-not")) {
+                    negated = !negated;
+                    self.at += 1;
+                }
                 let said = self.one(before);
-                return Said {
-                    yes: said.no,
-                    no: said.yes,
+                return match negated {
+                    true => Said {
+                        yes: said.no,
+                        no: said.yes,
+                    },
+                    false => said,
                 };
             }
             "(" => {
@@ -455,13 +468,13 @@ impl Reader<'_> {
 
     /// Whether the words behind a test with its argument keep `find` out of what it matched.
     fn prunes(&self, at: usize) -> bool {
-        // From the depths up, nothing is left out.
-        let deep = |word: &Field| matches!(word.known().as_deref(), Some("-depth" | "-d"));
-        if self.words.iter().any(deep) {
+        if self.upwards {
             return false;
         }
+        // It stands close behind.
         self.words[at..]
             .iter()
+            .take(16)
             .map_while(|word| {
                 word.known()
                     .filter(|text| !matches!(text.as_ref(), "-o" | "-or" | "," | ")"))
