@@ -344,9 +344,15 @@ fn keeps_home(path: &str, temp: &str, world: &World) -> bool {
 }
 
 fn system_place(path: &str) -> Option<Place> {
-    if MACHINE_SECRETS
-        .iter()
-        .any(|secret| below(path, secret).is_some())
+    // Most paths begin otherwise than any of them.
+    let may_be = matches!(
+        path.as_bytes().get(1),
+        Some(b'b' | b'd' | b'e' | b'p' | b'r' | b'v')
+    );
+    if may_be
+        && MACHINE_SECRETS
+            .iter()
+            .any(|secret| below(path, secret).is_some())
     {
         return Some(Place::Secret);
     }
@@ -381,6 +387,9 @@ fn system_place(path: &str) -> Option<Place> {
     })
 }
 
+/// Names of a path that are compared with those of protected places: no row has more.
+const DEEPEST: usize = 6;
+
 fn inside(rest: &str) -> Place {
     if rest.is_empty() {
         return Place::Whole;
@@ -404,7 +413,8 @@ fn inside(rest: &str) -> Place {
         if let Some(kind) = protected_kind(Path::new(from_here)) {
             return Place::Protected(kind);
         }
-        if glob::is_pattern(from_here)
+        let near = parts.iter().skip(at).take(DEEPEST);
+        if near.clone().any(|part| glob::is_pattern(part))
             && let Some(kind) = protected_pattern(&parts[at..])
         {
             return Place::Protected(kind);

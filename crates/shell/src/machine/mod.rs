@@ -185,7 +185,7 @@ impl Machine<'_> {
     /// Notes the use of a path, and says where it lands.
     pub(crate) fn path(&mut self, role: Role, field: &Field, state: &State) -> Target {
         // Telling where a path lands costs more than a word.
-        self.spend(2);
+        self.spend(3);
         let target = self.target(field, state);
         if role != Role::Read || target.place != place::Place::Stream {
             self.effect(What::Path {

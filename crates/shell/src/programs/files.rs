@@ -258,9 +258,9 @@ fn link(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
             }
             *source = moved;
         }
-        machine.path(Role::LinkTo, source, state);
+        let target = machine.path(Role::LinkTo, source, state);
         if let Some(to) = &to
-            && machine.target(source, state).place == Place::SecretInside
+            && target.place == Place::SecretInside
             && leaves_its_name(machine, source, to, &parsed, state)
         {
             machine.path(Role::Read, source, state);
