@@ -275,7 +275,7 @@ fn a_script_that_cannot_be_used_is_refused_with_the_reason() {
         open(&name, &FakeEdge::holding("{}")).err().unwrap()
     };
     assert_eq!(refused("absent.json").code, "model_script");
-    assert!(refused("a.json").reason.contains("missing field `turns`"));
+    assert!(refused("a.json").reason.contains("an object with `turns`"));
 }
 
 /// N4, D6: neither scout nor script is ever taken for a language model, nor stands in for one.
