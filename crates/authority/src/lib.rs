@@ -42,7 +42,7 @@ pub use mode::Mode;
 pub use preset::{Preset, UnknownPreset};
 pub use promise::{Level, Promise};
 pub use protected::{
-    HOME_STARTUP, MACHINE_STARTUP, PROTECTED, ProtectedKind, ProtectedPath, Shape,
+    DEEPEST, HOME_STARTUP, MACHINE_STARTUP, PROTECTED, ProtectedKind, ProtectedPath, Shape,
     protected_anywhere, protected_kind, protected_outside,
 };
 pub use refusal::Refusal;

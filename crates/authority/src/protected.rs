@@ -235,7 +235,7 @@ fn covers(row: &ProtectedPath, text: &str) -> bool {
 }
 
 /// Names that tell whether a row covers a path: more than any row has. A hostile path has a million.
-const DEEPEST: usize = 8;
+pub const DEEPEST: usize = 8;
 
 /// The first names of a path as a file system may take them that knows neither case nor dots and blanks at
 /// the end of a name. A name below that isn't text is below all the same.

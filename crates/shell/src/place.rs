@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use deputize_authority::{
-    HOME_STARTUP, MACHINE_STARTUP, PROTECTED, ProtectedKind, SecretRules, Set, protected_kind,
+    DEEPEST, HOME_STARTUP, MACHINE_STARTUP, PROTECTED, ProtectedKind, SecretRules, Set,
+    protected_kind,
 };
 
 use crate::glob;
@@ -386,9 +387,6 @@ fn system_place(path: &str) -> Option<Place> {
         Place::Device
     })
 }
-
-/// Names of a path that are compared with those of protected places: no row has more.
-const DEEPEST: usize = 6;
 
 fn inside(rest: &str) -> Place {
     if rest.is_empty() {

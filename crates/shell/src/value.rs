@@ -244,7 +244,6 @@ impl Field {
             .sum()
     }
 
-    /// For people: unknown parts are dots.
     /// The same, of which something is no longer true.
     pub(crate) fn without(mut self, taint: Taint) -> Self {
         for part in &mut self.parts {
@@ -255,6 +254,7 @@ impl Field {
         self
     }
 
+    /// For people: unknown parts are dots.
     pub(crate) fn shown(&self) -> String {
         let mut all = String::new();
         for part in &self.parts {

@@ -6,7 +6,6 @@ use crate::machine::{Call, Machine, State};
 use crate::options::{Order, parse};
 use crate::place::Place;
 use crate::rules;
-
 use crate::value::{Out, Taint};
 
 pub(super) fn handler(name: &str) -> Option<Handler> {

@@ -381,7 +381,6 @@ fn fd(machine: &mut Machine<'_>, call: &Call<'_>, state: &mut State) -> Out {
         args = &call.args[..at];
         command.extend(first);
         command.extend_from_slice(&call.args[at + 1..]);
-        // Letters before the one that runs a command are options all the same.
     }
     let hidden = call.args.iter().any(|arg| {
         let text = arg.prefix();

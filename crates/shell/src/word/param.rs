@@ -95,6 +95,7 @@ impl Machine<'_> {
                         .iter()
                         .map(|field| {
                             self.apply(op, argument, field.clone(), true, &name, quoted, state)
+                                .without(Taint::JOB)
                         })
                         .collect();
                     self.list(&changed, name == "*", quoted, builder);
@@ -121,7 +122,11 @@ impl Machine<'_> {
             Some(op) => {
                 let changed: Vec<Field> = fields
                     .into_iter()
-                    .map(|field| self.apply(op, argument, field, is_set, &name, quoted, state))
+                    // A part of a job's number is another's.
+                    .map(|field| {
+                        self.apply(op, argument, field, is_set, &name, quoted, state)
+                            .without(Taint::JOB)
+                    })
                     .collect();
                 self.list(&changed, index == Some("*"), quoted, builder);
             }
@@ -133,25 +138,6 @@ impl Machine<'_> {
         reason = "one operator of one expansion, all of it needed"
     )]
     fn apply(
-        &mut self,
-        op: &str,
-        argument: &str,
-        value: Field,
-        is_set: bool,
-        name: &str,
-        quoted: bool,
-        state: &mut State,
-    ) -> Field {
-        let changed = self.operate(op, argument, value, is_set, name, quoted, state);
-        // A part of a job's number is another's.
-        changed.without(Taint::JOB)
-    }
-
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one operator of one expansion, all of it needed"
-    )]
-    fn operate(
         &mut self,
         op: &str,
         argument: &str,
